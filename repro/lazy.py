@@ -4,12 +4,10 @@ A claim file that says `from repro.fang2022 import multiplication` gets a stand-
 `pytest --co` lists every claim without waiting for torch.
 """
 
-import functools
 import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,12 +15,12 @@ from typing import Any
 class Later(ModuleType):
     """Stands for a module that has not been imported yet; monkeypatch changes the module itself.
 
-    pytest asks everything that it finds in a claim file for `pytestmark` and the like: a name that
-    the text of the module does not hold does not load it.
+    pytest asks everything that it finds in a claim file for `__test__`, `_mock_name` and the like:
+    these do not load it.
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _text(self.__name__):
+        if name.startswith(("__", "_mock")):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module(self.__name__), name)
 
@@ -34,12 +32,6 @@ class Later(ModuleType):
         """Where monkeypatch looks, once it has loaded the module, for what it must put back."""
         module = sys.modules.get(self.__name__)
         return {} if module is None else vars(module)
-
-
-@functools.cache
-def _text(module: str) -> str:
-    spec = importlib.util.find_spec(module)
-    return Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:

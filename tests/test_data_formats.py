@@ -1,4 +1,4 @@
-"""Readers of archives, images and texts: what is right is read, what is not is refused by name."""
+"""Readers of images and texts: what is right is read, what is not is refused by name."""
 
 import io
 import json
@@ -6,38 +6,24 @@ import pickle
 import shutil
 import subprocess
 import tarfile
-import zipfile
 
 import numpy as np
 import pytest
 
-from repro.data import archives, cifar10, help_texts, parallel
+from repro.data import cifar10, help_texts, parallel
 from repro.data.errors import BadData
 
-ANY = bool
 DEBIAN = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="this is no Debian")
 
 # ---- archives ------------------------------------------------------------------------------------
 
 
 def tar(file, *members):
-    """A tar archive of (name, content or kind of link)."""
+    """A tar archive of (name, content)."""
     with tarfile.open(file, "w:gz") as archive:
         for name, content in members:
-            info = tarfile.TarInfo(name)
-            if content in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE):
-                info.type, info.linkname = content, "/etc/passwd"
-                archive.addfile(info)
-            else:
-                info.size = len(content)
-                archive.addfile(info, io.BytesIO(content))
-    return file
-
-
-def zipped(file, *members):
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members:
-            archive.writestr(name, content)
+            (info := tarfile.TarInfo(name)).size = len(content)
+            archive.addfile(info, io.BytesIO(content))
     return file
 
 
@@ -55,64 +41,6 @@ def debian(file, *pages):
         place.write_bytes(content)
     subprocess.run(["dpkg-deb", "--build", tree, file], check=True, capture_output=True)
     return file
-
-
-ARCHIVES = {
-    "tar archive": (tar, archives.of_tar),
-    "zip archive": (zipped, archives.of_zip),
-    "Debian package": (debian, archives.of_debian),
-}
-KINDS = ["tar archive", "zip archive", pytest.param("Debian package", marks=DEBIAN)]
-
-
-def test_wanted_members_are_read_and_others_are_not(tmp_path):
-    file = tar(tmp_path / "a.tgz", ("a/x", b"one"), ("a/y", b"two"), ("a/z", tarfile.SYMTYPE))
-    found = archives.of_tar(file, ["a/x", "a/y"].__contains__)
-    assert dict(found) == {"a/x": b"one", "a/y": b"two"}
-
-
-@pytest.mark.parametrize("name", ["../x", "a/../../x", "/x", "..\\x", "C:/x", "C:\\x"])
-@pytest.mark.parametrize("kind", KINDS[:2])
-def test_a_member_that_leads_out_is_refused(tmp_path, name, kind):
-    pack, read = ARCHIVES[kind]
-    with pytest.raises(BadData, match="a: expected members inside the archive"):
-        list(read(pack(tmp_path / "a", (name, b"one")), ANY))
-
-
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE])
-def test_a_link_or_device_is_refused_where_a_file_is_wanted(tmp_path, kind):
-    file = tar(tmp_path / "a.tgz", ("x", kind))
-    with pytest.raises(BadData, match="expected a regular file at 'x'"):
-        list(archives.of_tar(file, ANY))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("damage", [0.0, 0.3, 0.995, "changed"])
-def test_a_damaged_archive_is_refused(tmp_path, kind, damage):
-    """Cut at a share of its length, or with bytes replaced."""
-    pack, read = ARCHIVES[kind]
-    noise = np.random.default_rng(0)  # which no archive makes smaller
-    file = pack(tmp_path / "a.file", ("x", noise.bytes(60000)), ("y", noise.bytes(50000)))
-    assert len(list(read(file, ANY))) == 2
-    content = file.read_bytes()
-    if damage == "changed":
-        file.write_bytes(content[:40000] + bytes(100) + content[40100:])
-    else:
-        file.write_bytes(content[: int(damage * len(content))])
-    with pytest.raises(BadData, match=rf"a\.file: expected a whole {kind}"):
-        list(read(file, ANY))
-
-
-@DEBIAN
-def test_a_stream_that_breaks_off_between_members_is_refused(tmp_path, monkeypatch):
-    """The tar in it can end after a whole member: only dpkg-deb knows that there was more."""
-    stream = tar(tmp_path / "t", ("x", b"one"))
-    tool = tmp_path / "dpkg-deb"
-    tool.write_text(f"#!/bin/sh\ngzip -dc {stream}\necho broken >&2\nexit 2\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with pytest.raises(BadData, match=r"a\.deb: expected a whole Debian package \(broken\)"):
-        list(archives.of_debian(tmp_path / "a.deb", ANY))
 
 
 # ---- CIFAR-10 ------------------------------------------------------------------------------------

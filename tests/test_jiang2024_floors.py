@@ -173,7 +173,7 @@ def test_all_waves_of_a_pair_are_the_limit_of_finitely_many():
     endless, finite = output_floor.EndlessPair(3, 5), output_floor.Pair(3, 3001)
     logits = [pair.target().logits(x).numpy() for pair in (endless, finite)]
     assert logits[0] == pytest.approx(logits[1], abs=4e-9)
-    kept = finite.truncated(4).logits(x)[0, 0, 1].item()
+    kept = finite.target(4).logits(x)[0, 0, 1].item()
     u, v = (waves(flint.fmpq(k, 10), 5)[:4] for k in (3, 6))
     assert kept == pytest.approx(float((finite.sigma[:4] * u * v).sum()), abs=ROUNDED)
 

@@ -20,10 +20,11 @@ def pieces(tmp_path):
 
 def small(seed=0):
     """No bias at 0, no scale at 1."""
-    start = minilm.MiniLM.untrained(seed, SMALL).double()
+    model = minilm.MiniLM.untrained(seed, SMALL).double()
     torch.manual_seed(seed)
-    moved = {name: W + 0.3 * torch.randn_like(W) for name, W in start.weights.items()}
-    return minilm.MiniLM(SMALL, moved)
+    for W in model.parameters():
+        W.add_(0.3 * torch.randn_like(W))
+    return model
 
 
 @pytest.mark.parametrize(
@@ -66,22 +67,20 @@ def torchs_layer(model, number):
         "self_attn.out_proj": "attention.output.dense", "linear1": "intermediate.dense",
         "linear2": "output.dense", "norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm",
     }  # fmt: skip
-    prefix = f"encoder.layer.{number}"
-    state = {}
+    prefix, weights, state = f"encoder.layer.{number}", model.state_dict(), {}
     for part in ("weight", "bias"):
         fused = [
-            model.weights[f"{prefix}.attention.self.{name}.{part}"]
-            for name in ("query", "key", "value")
+            weights[f"{prefix}.attention.self.{name}.{part}"] for name in ("query", "key", "value")
         ]
         state[f"self_attn.in_proj_{part}"] = torch.cat(fused)
         for theirs, ours in names.items():
-            state[f"{theirs}.{part}"] = model.weights[f"{prefix}.{ours}.{part}"]
+            state[f"{theirs}.{part}"] = weights[f"{prefix}.{ours}.{part}"]
     found.load_state_dict(state)
     return found.requires_grad_(False)
 
 
 def embedded(model, tokens):
-    weights = {name: W for name, W in model.weights.items() if name.startswith("embeddings")}
+    weights = {name: W for name, W in model.state_dict().items() if name.startswith("embeddings")}
     word, position, kind, scale, shift = weights.values()
     x = word[tokens] + position[: tokens.shape[1]] + kind[0]
     x = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, correction=0)
@@ -100,14 +99,14 @@ def test_scores_and_states_are_those_of_torchs_own_layers():
         _, weights = layer.self_attn(x, x, x, average_attn_weights=False)
         torch.testing.assert_close(found.softmax(-1), weights)
         x = layer(x)
-    torch.testing.assert_close(model.states(tokens), x)
+    torch.testing.assert_close(model(tokens), x)
 
 
 def test_padding_does_not_matter():
     model, tokens = small(), torch.tensor([[2, 5, 6, 3]])
     padded = torch.cat([tokens, torch.tensor([[0, 0, 0]])], 1)
     real = torch.tensor([[True] * 4 + [False] * 3])
-    torch.testing.assert_close(model.states(padded, real)[:, :4], model.states(tokens))
+    torch.testing.assert_close(model(padded, real)[:, :4], model(tokens))
     alone = model.embedding(tokens, torch.ones(1, 4, dtype=torch.bool))
     torch.testing.assert_close(model.embedding(padded, real), alone)
     assert alone.norm().item() == pytest.approx(1)
@@ -115,19 +114,17 @@ def test_padding_does_not_matter():
 
 def test_weights_are_read_and_others_are_named(tmp_path):
     file, model = tmp_path / "model.safetensors", small()
-    save_file({name: W.float() for name, W in model.weights.items()}, file)
+    save_file({name: W.float() for name, W in model.state_dict().items()}, file)
     tokens = torch.tensor([[2, 5, 3]])
     read = minilm.MiniLM.read(file, SMALL)
-    torch.testing.assert_close(
-        read.states(tokens).double(), model.states(tokens), rtol=1e-4, atol=1e-5
-    )
+    torch.testing.assert_close(read(tokens).double(), model(tokens), rtol=1e-4, atol=1e-5)
     with pytest.raises(BadData, match=r"model\.safetensors: expected 'embeddings\.word.*' of shape "
                        r"\(30522, 384\), found \(20, 12\)"):  # fmt: skip
         minilm.MiniLM.read(file)
 
 
 def test_the_untrained_twin_depends_on_its_seed_only():
-    one, same, other = (minilm.MiniLM.untrained(seed, SMALL).weights for seed in (0, 0, 1))
+    one, same, other = (minilm.MiniLM.untrained(seed, SMALL).state_dict() for seed in (0, 0, 1))
     name = "encoder.layer.0.attention.self.query.weight"
     assert torch.equal(one[name], same[name])
     assert not torch.equal(one[name], other[name])

@@ -88,15 +88,15 @@ def test_round_off_is_the_bound_of_the_text_entry_by_entry():
 def test_bounds_of_a_known_move():
     """Two values 0 and 3, delta = (-1, 1): omega = 2, |delta|_2 = sqrt 2, |delta|_1 = 2."""
     values, delta = torch.tensor([[0.0], [3.0]]), torch.tensor([-1.0, 1.0])
-    assert softmax.oscillation(delta) == 2
-    assert softmax.diameter(values) == 3
     found = [bound.item() for bound in softmax.bounds(values, delta).values()]
     assert found == pytest.approx([3 * math.tanh(0.5), 1.5, 1.5, 3])
     values = torch.tensor([[3.0, 4.0], [0.0, 1.0]])  # |(3, 4)| = 5, times half of |1| + |-1|
     assert [*softmax.bounds(values, -delta).values()][-1].item() == pytest.approx(5)
-    values = uniform(4, 6, 2)
-    pairs = [[(a - b).norm() for a in row for b in row] for row in values]
-    assert softmax.diameter(values).tolist() == pytest.approx([float(max(row)) for row in pairs])
+    values, delta = uniform(4, 6, 2), uniform(4, 6)
+    D = [float(max((a - b).norm() for a in row for b in row)) for row in values]
+    omega = [float(max(row) - min(row)) for row in delta]
+    expected = [d * w / 4 for d, w in zip(D, omega, strict=True)]
+    assert softmax.bounds(values, delta)["D ω/4"].tolist() == pytest.approx(expected)
 
 
 def test_a_move_is_the_same_in_every_arithmetic():

@@ -20,7 +20,6 @@ def test_ridge_and_trace_by_hand():
     sigma = fractions(4, 2, 1)
     assert rate.ridge(sigma, 1, 2).tolist() == fractions("26/5").tolist()  # 4 + 3 / (1 + 3/2)
     assert rate.trace(sigma, 2).tolist() == fractions("9/2", "5/2").tolist()
-    assert rate.plain(sigma, 3).tolist() == sigma.tolist()
 
 
 def test_ridge_of_all_waves():

@@ -74,9 +74,9 @@ def test_translations_of_the_paper_are_trained_as_vaswani_et_al_do():
 
 def test_minilm_and_pixels_are_the_published_ones():
     """22713216, less those of the pooler, 384 384 + 384, which is not read; heads of size 32."""
-    sizes = minilm.Shape().tensors().values()
-    assert sum(torch.Size(size).numel() for size in sizes) == 22_713_216 - 384 * 384 - 384
-    assert (minilm.Shape().m_h, minilm.Shape().positions) == (32, 512)
+    weights, shape = minilm.MiniLM(minilm.MINILM).parameters(), minilm.MINILM
+    assert sum(W.numel() for W in weights) == 22_713_216 - 384 * 384 - 384
+    assert (shape.width / shape.heads, shape.positions) == (32, 512)
     assert (minilm.EPSILON, minilm.DEVIATION, minilm.LONGEST) == (1e-12, 0.02, 100)  # of BERT
     # By halves in timm; torchvision's numbers are the statistics of ImageNet.
     assert vit_weights.TIMM.mean == vit_weights.TIMM.deviation == (1 / 2, 1 / 2, 1 / 2)

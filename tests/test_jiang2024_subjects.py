@@ -23,8 +23,8 @@ def images():
 @pytest.fixture
 def sentences(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES))
-    weights = minilm.MiniLM.untrained(1, MINILM).weights
-    save_file(dict(weights), tmp_path / "model.safetensors")
+    weights = minilm.MiniLM.untrained(1, MINILM).state_dict()
+    save_file(weights, tmp_path / "model.safetensors")
     english = ["One.", "Two three four one.", "One two three four.", "Four four one two three."]
     parallel.write(tmp_path, "all", [(line, "Eins zwei drei vier.") for line in english])
     return subjects.of_sentences(tmp_path, tmp_path, count=3, tau=7, seed=0, shape=MINILM)

@@ -114,7 +114,7 @@ def test_networks_of_a_coupling_take_the_floats_that_they_were_built_for():
     coupling = couplings.Coupling(couplings.powers(2, 6))
     for kind in (torch.float64, torch.float32):
         x = torch.linspace(0.1, 0.9, 4, dtype=kind)[:, None]
-        found = rate.truncated(coupling, rate.plain(coupling.sigma, 6), x)
+        found = rate.truncated(coupling, coupling.sigma[:6], x)
         torch.testing.assert_close(found(x), coupling.target()(x))
         with pytest.raises(TypeError, match=rf"weights in {kind}"):
             found(x.to(torch.bfloat16))
@@ -147,8 +147,7 @@ def test_models_of_words_take_the_numbers_of_words():
     assert translator(words, words).shape == (1, 3, 20)
     torch.testing.assert_close(translator(words, words), translator(words, words, torch.arange(3)))
     small = minilm.Shape(words=20, positions=4, width=8, depth=1, heads=2, hidden=4)
-    one = minilm.MiniLM.untrained(0, small)
-    assert torch.equal(one(words), one.states(words))
+    assert minilm.MiniLM.untrained(0, small)(words).shape == (1, 3, 8)
 
 
 def test_a_head_takes_its_slope_as_a_number():

@@ -8,7 +8,7 @@ import pytest
 
 from repro.__main__ import main
 from repro.cluster import prefetch
-from repro.cluster.listing import Missing
+from repro.cluster.prefetch import Missing
 
 CLAIM = """
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ import torch
 from repro.__main__ import main
 from repro.cluster import prefetch
 from repro.cluster import slurm as slurm_jobs
-from repro.cluster.listing import Missing
+from repro.cluster.prefetch import Missing
 from repro.training import Store, Workspace
 
 SBATCH = """#!/usr/bin/env python3

@@ -194,3 +194,4 @@ def test_a_long_exact_number_is_shown_rounded_with_all_its_digits_at_hand():
 def test_a_bound_is_told_with_the_kind_of_each_of_its_terms():
     terms = (Source("theorem", 1.0, "(1)"), Source("roundoff", 1e-16, "a < b"))
     assert origins(terms) == "<b>theorem</b> (1) + <b>roundoff</b> a &lt; b"
+    assert origins([Source("exact", [1, 2], "a list")]) == "<b>exact</b> a list"

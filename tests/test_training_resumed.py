@@ -98,7 +98,7 @@ def interrupt(root, spec):
     store = Store(root, checkpoint_every=0.0)
     with pytest.raises(KeyboardInterrupt):
         store.get(spec, partial(train, stop_at=25))
-    return store, slot_of(store, spec).beside("checkpoint.safetensors")
+    return store, slot_of(store, spec).beside("checkpoint")
 
 
 def slot_of(store, spec):
@@ -214,7 +214,7 @@ def test_no_flipped_byte_of_a_checkpoint_goes_unnoticed():
 def test_a_checkpoint_of_something_else_is_dropped(tmp_path, monkeypatch):
     """Of another spec; of other code, as half by the old and half by the new is neither; stale."""
     store, checkpoint = interrupt(tmp_path / "store", Curve())
-    elsewhere = slot_of(store, Curve(seed=1)).beside("checkpoint.safetensors")
+    elsewhere = slot_of(store, Curve(seed=1)).beside("checkpoint")
     shutil.copy(checkpoint, elsewhere)
     shutil.copy(checkpoint, tmp_path)
     dropped = "; a checkpoint at step 25 of 40 was dropped (it is of another {})"
@@ -325,7 +325,7 @@ def test_when_the_holder_is_killed_who_waited_resumes_and_ends_with_the_same_bit
     (tmp_path / "hang").touch()
     (holder,) = processes(1)
     slot = slot_of(Store(tmp_path / "store"), Curve())
-    checkpoint = slot.beside("checkpoint.safetensors")
+    checkpoint = slot.beside("checkpoint")
     wait_for(lambda: checkpoint.exists() and steps_done(checkpoint) == 20)
     said = []
 

@@ -26,7 +26,6 @@ from repro.wang2024.pointer import (
     embedded,
     errors,
     least_mean_square,
-    look_at_all,
     lower_bound,
     shifted,
 )
@@ -131,12 +130,6 @@ def test_the_chooser_chooses(pointer):
     sixths = np.random.default_rng(0).integers(-6, 7, (50, pointer.T)).tolist()
     for v, z in itertools.product(pointer.tokens, rationals(sixths) / 6):
         assert value(chooser(pointer), np.append(rationals([v]), z)) == z[pointer.g[v] - 1]
-
-
-def test_looking_at_all_is_the_same_function():
-    x, target = SHIFTED.windows(5), look_at_all(SHIFTED)
-    assert target.distances == [1, 2, 3]
-    assert (target(x[..., None].astype(float))[:, -1] == SHIFTED(x)).all()
 
 
 def test_depth_by_hand():

@@ -30,16 +30,18 @@ Not checked: basis functions that are not waves; networks of other shapes.
 Reading: m_FF counts the neurons of f^, which its coordinates share out; F^ has one of its own.
 """
 
+import functools
 import math
 
 import numpy as np
 import pytest
 
 from repro.bounds import chosen, stderr, theorem
-from repro.jiang2024 import complexity, couplings, encodings, rate, right_sides
+from repro.jiang2024 import complexity, couplings, encodings, rate
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact, rates
 
+TAU, LARGEST = 16, 64  # and m_h at most
 ERROR = "L1 error, summed over t"
 WIDTHS = (8, 16, 32, 64, 128, 256)
 BUDGETS = {m: [2 * m * w + 1 for w in WIDTHS] for m in (2, 4, 8, 16)}
@@ -50,7 +52,47 @@ REPAIRED = "(17), repaired"
 
 
 def endless(alpha, key="sin", pieces=0):
-    return couplings.endless(alpha, right_sides.LARGEST, key, pieces)
+    return couplings.endless(alpha, LARGEST, key, pieces)
+
+
+@functools.cache
+def constants(alpha):
+    """C_0, C_1 and sup |phi_i| from values on a grid, where N > 4 R makes the waves orthonormal."""
+    import torch
+
+    R, N = LARGEST, 260
+    rho = couplings.Coupling(endless(alpha).sigma[:R])
+    x = torch.arange(N, dtype=torch.float64)[:, None] / N
+    sigma = torch.linalg.svdvals(rho.rho(x, x) / N)[:R]
+    of_queries, of_keys = (waves(x).abs().max().item() for waves in (rho.queries, rho.keys))
+    weights = torch.arange(1, R + 1) ** float(exact.rational(alpha))
+    C_0 = complexity.C_0(1, 1, of_queries + of_keys)
+    return float(C_0), (weights * sigma).max().item(), of_queries
+
+
+def C_2(m):
+    return float(complexity.C_2(complexity.INTERPOLATION, m))
+
+
+def kept(alpha, m, key="sin"):
+    """s_1, ..., s_m: with the ridge where the diagonal needs it."""
+    return rate.kept(endless(alpha, key), m, TAU, "ridge" if key == "sin" else "plain")
+
+
+def printed(alpha, m, m_FF):
+    """The right side of (17)."""
+    C_0, C_1, _ = constants(alpha)
+    return float(rate.printed_bound((C_0, C_1, C_2(m)), (alpha, 2), TAU, m, m_FF))
+
+
+def repaired(alpha, m, m_FF, key="sin"):
+    """Its first and its second term, repaired."""
+    _, C_1, sup = constants(alpha)
+    s, w = [float(value) for value in kept(alpha, m, key)], (m_FF - 1) / (2 * m)
+    e = [float(complexity.of_wave(complexity.INTERPOLATION, i)) / w**2 for i in range(1, m + 1)]
+    plain, ridge = (TAU - 0.5) * rate.encoded_bound(alpha, m), rate.ridge_bound(alpha, m, TAU)
+    low_rank = C_1 * math.sqrt(rate.mean_square_bound(ridge if key == "sin" else plain))
+    return TAU * low_rank, TAU * rate.network_error(s, sup, e)
 
 
 def setting(claim, alpha, key="sin"):
@@ -58,15 +100,15 @@ def setting(claim, alpha, key="sin"):
     import torch
 
     draws = claim.at_scale(smoke=40, laptop=100, paper=1000)
-    x = torch.tensor(claim.rng("networks").random((draws, right_sides.TAU, 1)), device=claim.device)
+    x = torch.tensor(claim.rng("networks").random((draws, TAU, 1)), device=claim.device)
     rho = endless(alpha, key)
-    return x, rho.target()(x), lambda m: rate.truncated(rho, right_sides.kept(alpha, m, key), x)(x)
+    return x, rho.target()(x), lambda m: rate.truncated(rho, kept(alpha, m, key), x)(x)
 
 
 def network(x, m, m_FF, alpha="2", key="sin"):
     """ReLU networks for everything, m_FF neurons in f^."""
     w = (m_FF - 1) // (2 * m)
-    nets = rate.separate(endless(alpha, key), right_sides.kept(alpha, m, key), w, x)
+    nets = rate.separate(endless(alpha, key), kept(alpha, m, key), w, x)
     assert nets.f.neurons == m_FF
     return nets.transformer()
 
@@ -76,10 +118,10 @@ def test_errors_of_networks_beside_both_right_sides(claim):
     """alpha = 2. The repaired right side is above the error everywhere; so is that of (17), and by
     far, where so few neurons make its second term the larger one."""
     x, H, _ = setting(claim, "2")
-    C_0, C_1, _ = right_sides.constants("2")
+    C_0, C_1, _ = constants("2")
     claim.record("C_0", C_0)
     for m in (1, 8, 64):
-        claim.record("C_2", right_sides.C_2(m), m_h=m)
+        claim.record("C_2", C_2(m), m_h=m)
     why = "a few units of rounding u, times i² ≤ 64²; a wrong constant is off by more"
     claim.measured("C_1", C_1, equation="(12)").within(1, chosen(1e-12, why))
     points = {(m, m_FF) for m, budgets in BUDGETS.items() for m_FF in budgets}
@@ -87,11 +129,11 @@ def test_errors_of_networks_beside_both_right_sides(claim):
     for m, m_FF in sorted(points | {(m, m_FF) for m_FF in SHARED for m in RANKS}):
         ours = network(x, m, m_FF)(x)
         error = (ours - H).abs().sum(-1).mean().item()
-        (first, second), at = right_sides.repaired("2", m, m_FF), {"m_h": m, "m_FF": m_FF}
+        (first, second), at = repaired("2", m, m_FF), {"m_h": m, "m_FF": m_FF}
         claim.measured(ERROR, error, equation=REPAIRED, **at).at_most(
-            theorem(min(first + second, right_sides.TAU), "rate.py, 1, 3, 5; outputs in [0, 1]")
+            theorem(min(first + second, TAU), "rate.py, 1, 3, 5; outputs in [0, 1]")
         )
-        ratio = right_sides.printed("2", m, m_FF) / error
+        ratio = printed("2", m, m_FF) / error
         claim.record("repaired right side over error", (first + second) / error, **at)
         claim.record("right side of (17) over error", ratio, **at)
         sides = {"repaired": first + second, "printed": ratio * error}
@@ -138,7 +180,7 @@ def draw(claim, found):
         caption="Attention made of ReLU networks throughout, α = 2, ridge correction, m_FF neurons "
         "in all, as many for each of the 2 m_h waves. Left: more neurons help until the rank is "
         "what limits. "
-        f"Right: m_FF = {m_FF}, and both forms of (17). τ = {right_sides.TAU}.",
+        f"Right: m_FF = {m_FF}, and both forms of (17). τ = {TAU}.",
         alt=f"Left: for m_h = 16 the error falls from {wide['error'][0]:.1e} to "
         f"{wide['error'][-1]:.1e}. Right: "
         f"{valley['error'][0]:.1e} at m_h = 1, least {least:.1e} at m_h = {at}, "
@@ -156,7 +198,7 @@ def test_more_neurons_for_each_wave(m, claim):
     for w in ws:
         m_FF = 2 * m * w + 1
         moved = (network(x, m, m_FF)(x) - ideal(m)).abs()
-        bound = right_sides.repaired("2", m, m_FF)[1] / right_sides.TAU
+        bound = repaired("2", m, m_FF)[1] / TAU
         largest = moved.max().item()
         claim.measured(SECOND, largest, equation="(48), repaired", w=w).at_most(
             theorem(bound, "rate.py, 5")
@@ -188,10 +230,10 @@ def test_other_exponents_and_cosines(claim):
         for m, w in ((4, 16), (4, 256), (16, 64), (16, 256)):
             m_FF, at = 2 * m * w + 1, {"alpha": alpha, "key": key, "m_h": m, "w": w}
             ours = network(x, m, m_FF, alpha, key)(x)
-            terms = right_sides.repaired(alpha, m, m_FF, key)
+            terms = repaired(alpha, m, m_FF, key)
             moved = (ours - ideal(m)).abs().max().item()
-            check_both_terms(claim, at, (ours - H).abs(), moved, terms, right_sides.TAU)
-            ratio = terms[1] / right_sides.TAU / moved
+            check_both_terms(claim, at, (ours - H).abs(), moved, terms, TAU)
+            ratio = terms[1] / TAU / moved
             claim.measured("second term over change", ratio, equation="(48)", **at).at_most(
                 chosen(30, "a factor m_h more, as in (17), would be 16 times as much at m_h = 16")
             )
@@ -268,15 +310,15 @@ def test_right_side_of_17_is_below_the_error_of_a_large_network(claim):
     that the second term, added to the error measured with exact waves, settles it."""
     m, m_FF = 64, 10**12 + 1
     _, H, ideal = setting(claim, "3")
-    first, second = right_sides.repaired("3", m, m_FF)
+    first, second = repaired("3", m, m_FF)
     error = (ideal(m) - H).abs().sum(-1).mean().item() - second
-    C_0, C_1, _ = right_sides.constants("3")
-    spare = error / (right_sides.TAU**2 * C_0) - C_1 * m**-5.0
-    crossing = math.sqrt(right_sides.C_2(m) * m**3 / spare)
+    C_0, C_1, _ = constants("3")
+    spare = error / (TAU**2 * C_0) - C_1 * m**-5.0
+    crossing = math.sqrt(C_2(m) * m**3 / spare)
     at = {"m_h": m, "m_FF": m_FF}
     claim.record("repaired right side over error", (first + second) / error, **at)
     claim.record("m_FF from which (17) is below the error", crossing, m_h=m)
-    ratio = right_sides.printed("3", m, m_FF) / error
+    ratio = printed("3", m, m_FF) / error
     claim.measured("right side of (17) over error", ratio, equation="(17)", **at).at_most(
         chosen(0.2, "below 1 the inequality fails; a fifth is far outside sampling errors")
     )
@@ -290,10 +332,10 @@ def test_control_networks_without_the_first_wave_exceed_the_bound(claim):
     waves share computes the same as separate ones."""
     m, w = 64, 1024
     x, H, _ = setting(claim, "2")
-    s = right_sides.kept("2", m).copy()
+    s = kept("2", m).copy()
     s[0] = 0 * s[0]
     off = rate.interpolated(rate.truncated(endless("2"), s, x), w)(x) - H
-    ratio = off.abs().sum(-1).mean().item() / sum(right_sides.repaired("2", m, 2 * m * w + 1))
+    ratio = off.abs().sum(-1).mean().item() / sum(repaired("2", m, 2 * m * w + 1))
     claim.measured(f"{ERROR}, over the repaired bound", ratio, equation=REPAIRED).at_least(
         chosen(3, "at most 1 with the first wave")
     )

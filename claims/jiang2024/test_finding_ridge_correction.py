@@ -157,7 +157,7 @@ def over_floor(claim, alpha, R, ms):
     curves = {name: [] for name in ("plain", "trace", "ridge", "best", "worst")}
     for m in ms:
         floor = float(logit_floor.row_floor(*tails(sigma, m), m, TAU))
-        kept = {"plain": rate.plain(sigma, m), "trace": rate.trace(sigma, m)}
+        kept = {"plain": sigma[:m], "trace": rate.trace(sigma, m)}
         kept["ridge"] = rate.ridge(sigma, m, TAU)
         costs = {how: float(rate.row_error(sigma, s, TAU, "sin")) for how, s in kept.items()}
         found = [lowrank.fit(A, start, cost).cost for start in lowrank.starts(A, m, rng)]

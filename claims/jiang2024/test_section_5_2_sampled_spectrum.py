@@ -29,7 +29,6 @@ import pytest
 
 from repro.bounds import chosen, stderr, theorem
 from repro.jiang2024 import couplings, rate
-from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact, pod
 
 SIGMA = (1.0, 0.5, 0.25, 0.125)
@@ -99,7 +98,7 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
     """Mean over samples of max_k |sampled / sigma_k - 1|: like tau^(-1/2) for equal sines. Against
     cosines the first order cancels, by sin^2 + cos^2 = 1, and it falls like 1/tau."""
     taus, draws = (64, 128, 256, 512, 1024), claim.at_scale(smoke=120, laptop=400, paper=4000)
-    rng, errors, seen, relative = claim.rng("rate"), [], {}, []
+    rng, errors, relative = claim.rng("rate"), [], []
     for tau in taus:
         x = rng.random((draws, tau))
         values = sampled(x, key)
@@ -113,8 +112,6 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
         )
         errors.append(off.mean())
         relative.append(off.std(ddof=1) / off.mean() / math.sqrt(draws))
-        if tau in (taus[0], taus[-1]):
-            seen[tau] = values[0]
     octaves = math.log(taus[-1] / taus[0])
     exponent = math.log(errors[-1] / errors[0]) / octaves
     error = 3 * math.hypot(relative[0], relative[-1]) / octaves + 0.1
@@ -124,15 +121,6 @@ def test_rate_the_error_falls_with_the_length(key, power, claim):
     claim.measured("tolerance of this exponent", error, equation="Section 5.2").at_most(
         chosen(0.25, "half of what lies between −1/2 and −1: else both exponents could pass")
     )
-    if key == "sin":
-        claim.figure(
-            pictures.spectrum(SIGMA, seen),
-            "spectrum",
-            caption="Singular values of sampled score matrices, divided by τ, against those of the "
-            "kernel (four equal sines).",
-            alt=f"Two samples and the kernel. Mean of the largest relative error: {errors[0]:.2f} "
-            f"at τ = {taus[0]}, {errors[-1]:.3f} at τ = {taus[-1]}.",
-        )
 
 
 @pytest.mark.construct

@@ -23,7 +23,6 @@ import pytest
 
 from repro.bounds import as_printed, rounding_error, theorem
 from repro.jiang2024 import mixing
-from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import roundoff
 
 PRINTED = ("1.265", "0.5", "0.4")  # D.3, after (101)
@@ -140,16 +139,6 @@ def test_where_the_printed_value_may_come_from(claim):
         claim.measured("σ_i with both ends", value, equation="after (101)", N=256, i=i).within(
             float(printed), as_printed(unit, "half a unit of the last printed digit")
         )
-    ours = [float(value) for value in spectrum(mixing.MIXED)]
-    claim.figure(
-        pictures.grids(sizes, [found[N][0] for N in sizes], ours[0], float(PRINTED[0])),
-        "spectrum",
-        caption="The first singular value after the mixing, from N points of a grid with both ends "
-        "of the period; at N = 256 it is the printed 1.265.",
-        alt=f"Singular values before: 1, 1. After: {ours[0]:.4f}, {ours[1]:.4f}, {ours[2]:.4f}; "
-        f"printed 1.265, 0.5, 0.4. On a grid with both ends the first is {found[32][0]:.3f} at "
-        f"N = 32, {found[256][0]:.4f} at 256, {found[512][0]:.4f} at 512.",
-    )
 
 
 def test_control_without_mixing_there_is_no_third_value(claim):

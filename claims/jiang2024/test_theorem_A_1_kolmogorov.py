@@ -22,8 +22,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from repro import figures
 from repro.bounds import chosen, exactly, theorem
-from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import superposition
 
 TARGETS = {
@@ -113,12 +113,15 @@ def test_three_steps_for_three_targets(claim):
             )
     name, ((_, _), outer) = next(iter(found.items()))
     y = np.linspace(0, 1 + float(superposition.LAMBDA), 6001)
+    figure, (left, right) = figures.panels(2, width=4.6, height=4.2)
+    x = np.arange(superposition.CELLS + 1) / superposition.CELLS
+    figures.draw(left, "construction", x, superposition.table(), "", marker="", linewidth=1.2)
+    left.set(xlabel="$y$", ylabel="$\\psi(y)$, for all $f$", title="inner function")
+    figures.draw(right, "construction", y, outer.value(0, y), "", marker="", linewidth=0.4)
+    right.set(xlabel="$\\psi(y_1) + \\lambda \\psi(y_2)$", ylabel="$g_0$")
+    right.set_title(f"an outer function, for {name}")
     claim.figure(
-        pictures.kolmogorov(
-            (np.arange(superposition.CELLS + 1) / superposition.CELLS, superposition.table()),
-            (y, outer.value(0, y)),
-            name,
-        ),
+        figure,
         "superposition",
         caption="Kolmogorov's theorem as far as float64 goes: one inner function for all targets, "
         "outer functions from three steps of the iteration.",

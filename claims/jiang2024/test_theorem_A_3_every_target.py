@@ -14,13 +14,14 @@ grows; for n = 1 it collapses.
 Not checked: Theorem A.1, on which the printed proof rests (see its claim).
 """
 
+import functools
+
 import flint
 import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, rounding_error, theorem
-from repro.jiang2024 import model, representation, superposed_targets
-from repro.jiang2024.pictures import representation as pictures
+from repro.jiang2024 import model, representation
 from repro.numerics import arrays, exact, logarithms
 
 ERROR = "largest |H_t − Ĥ_t|"
@@ -37,7 +38,7 @@ def places(claim, case):
 @cases
 @pytest.mark.exact
 def test_the_printed_width_with_the_repaired_proof(case, claim):
-    H, stated = superposed_targets.TARGETS[SIZES[case]]()
+    H, stated = TARGETS[case]()
     (tau, d), z = SIZES[case], places(claim, case)
     x = representation.SHIFTED.encode(z)
     form = representation.Superposed(H, representation.doubled_diagonal(tau))
@@ -52,7 +53,7 @@ def test_the_printed_width_with_the_repaired_proof(case, claim):
 @pytest.mark.construct
 def test_any_positive_weights_serve(case, claim):
     """The repaired f divides by the weights: nothing depends on 2/(tau + 1) and 1/(tau + 1)."""
-    H, stated = superposed_targets.TARGETS[SIZES[case]]()
+    H, stated = TARGETS[case]()
     z, tau = places(claim, case), SIZES[case][0]
     for draw in range(claim.at_scale(smoke=3, laptop=10, paper=50)):
         w = exact.rationals(claim.rng(f"weights {draw}").integers(1, 1000, (tau, tau)))
@@ -93,7 +94,7 @@ def test_printed_equation_28_subtracts_what_u_does_not_show(claim):
             measured=left, expected=right, equation=equation,
             program=at_equal_averages, x=x, y=y, coordinates=coordinates,
         )  # fmt: skip
-    sum_of_two = superposed_targets.ridges([[[1], [1]]], lambda v: np.concatenate([v, v], axis=-1))
+    sum_of_two = ridges([[[1], [1]]], lambda v: np.concatenate([v, v], axis=-1))
     form = representation.Superposed(sum_of_two, representation.doubled_diagonal(2))
     found = form.target()(representation.SHIFTED.encode(inputs[..., None]))[:, 0]
     claim.measured("H_1 with the pairs (q, t')", found.tolist(), equation="(26), repaired").equals(
@@ -149,23 +150,6 @@ def test_generic_functions_separate_from_two_tau_plus_one_on(tau, claim):
     claim.measured(f"last {SCALED}", collapse[-1], n=1, **at).at_least(
         rounding_error(1e-12, "distances of numbers of size 1 are off by 1e-15")
     )
-    if tau == 2:
-        curves = {
-            "n = 1, sines": collapse.tolist(),
-            "n = 2 = τd, sines": found[2].tolist(),
-            "n = 2 = τd, affine f": ours,
-            "n = 5 = 2τd + 1, sines": bounded.tolist(),
-        }
-        claim.figure(
-            pictures.separations(grid, curves, "τ = 2, d = 1"),
-            "separation",
-            caption="How far apart f keeps all inputs and all t, scaled by the grid. A width of "
-            "2τd + 1 is safe for generic f, a width of τd for the right f, a width of 1 for none.",
-            alt=f"Against k = 5 to 33, both axes logarithmic: n = 1 falls from {collapse[0]:.0e} "
-            f"to {collapse[-1]:.0e}, two sines from {found[2][0]:.2f} to {found[2][-1]:.3f}; the "
-            f"affine f stays at {ours[0]:.3f}, five sines between {bounded.min():.2f} and "
-            f"{bounded.max():.2f}.",
-        )
 
 
 def affine_values(tau, k):
@@ -200,7 +184,7 @@ def test_control_without_encoding_nothing_separates(n, claim):
 
 def test_control_the_last_coordinate_must_tell_t(claim):
     """Rows of weights with the same mean of s: refused, and F would mix two targets."""
-    H, stated = superposed_targets.three_tokens()
+    H, stated = three_tokens()
     w = exact.rationals([[2, 4, 2], [3, 2, 3], [2, 2, 4]]) / 8
     with pytest.raises(ValueError, match="the last coordinate must tell t"):
         representation.Superposed(H, w)
@@ -223,3 +207,77 @@ def test_control_the_f_of_26_is_off_by_a_quarter(claim):
         claim.measured(ERROR, worst, equation="(26)", F=f"{c} u").at_least(
             theorem(flint.fmpq(1, 4), "F has one value for two targets")
         )
+
+
+# --- targets whose superposition (22) is known: it, and the function that it is -------------------
+
+
+def ridges(directions, outer):
+    """(22) with psi_qs(z) = the part of (D_q . z) that belongs to s, moved into [0, 1].
+
+    D: (Q, tau, d) with entries -1, 0, 1; z counts as 1 - z where D = -1, and d divides. So the sums
+    over s are (D_q . z + N_q)/d with N_q entries -1 in D_q; `outer` gets all D_q . z.
+    """
+    D, d = np.array(directions), np.shape(directions)[-1]
+
+    def inner(s, z):
+        up, down = D[:, s] == 1, D[:, s] == -1  # (Q, d)
+        parts = (z[..., [j]] * up[:, j] + (1 - z[..., [j]]) * down[:, j] for j in range(d))
+        return np.add.reduce(list(parts)) / exact.rational(d)
+
+    tokens, negative = range(D.shape[1]), (D == -1).sum((1, 2))
+    inners = [functools.partial(inner, s) for s in tokens]
+    return representation.Superposition(inners, lambda v: outer(v * d - negative), len(D))
+
+
+def two_tokens():
+    """z_1 z_2 and |z_1 - z_2|."""
+    D = [[[1], [1]], [[1], [0]], [[0], [1]], [[1], [-1]], [[0], [0]]]
+
+    def outer(v):
+        product = (v[..., 0] ** 2 - v[..., 1] ** 2 - v[..., 2] ** 2) / 2
+        return np.stack([product, abs(v[..., 3])], axis=-1)
+
+    def stated(z):
+        return np.stack([z[..., 0, 0] * z[..., 1, 0], abs(z[..., 0, 0] - z[..., 1, 0])], axis=-1)
+
+    return ridges(D, outer), stated
+
+
+def three_tokens():
+    """z_1 z_2 + z_2 z_3, max(z_1, z_3) and (z_1 + z_2 + z_3)^3."""
+    D = [[[1], [1], [0]], [[0], [1], [1]], [[1], [0], [0]], [[0], [1], [0]], [[0], [0], [1]],
+         [[1], [0], [-1]], [[1], [1], [1]]]  # fmt: skip
+
+    def outer(v):
+        squares = v**2
+        pairs = squares[..., 0] + squares[..., 1] - squares[..., 2] - 2 * squares[..., 3]
+        largest = (v[..., 2] + v[..., 4] + abs(v[..., 5])) / 2
+        return np.stack([(pairs - squares[..., 4]) / 2, largest, v[..., 6] ** 3], axis=-1)
+
+    def stated(z):
+        a, b, c = (z[..., s, 0] for s in range(3))
+        return np.stack([a * b + b * c, np.maximum(a, c), (a + b + c) ** 3], axis=-1)
+
+    return ridges(D, outer), stated
+
+
+def two_points_of_the_plane():
+    """The inner product of two tokens, and their distance in the largest coordinate."""
+    one, two = [1, 0], [0, 1]
+    D = [[one, one], [two, two], [one, [0, 0]], [two, [0, 0]], [[0, 0], one], [[0, 0], two],
+         [[1, 1], [-1, -1]], [[1, -1], [-1, 1]], [[0, 0], [0, 0]]]  # fmt: skip
+
+    def outer(v):
+        squares = v**2
+        inner = (squares[..., 0] + squares[..., 1] - squares[..., 2:6].sum(-1)) / 2
+        return np.stack([inner, (abs(v[..., 6]) + abs(v[..., 7])) / 2], axis=-1)
+
+    def stated(z):
+        x, y = z[..., 0, :], z[..., 1, :]
+        return np.stack([(x * y).sum(-1), abs(x - y).max(-1)], axis=-1)
+
+    return ridges(D, outer), stated
+
+
+TARGETS = dict(zip(SIZES, (two_tokens, three_tokens, two_points_of_the_plane), strict=True))

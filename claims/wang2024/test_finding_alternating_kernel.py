@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, theorem
 from repro.numerics import l1, logarithms, rates
 from repro.wang2024 import kernels
-from repro.wang2024.pictures import kernels as pictures
+from repro.wang2024.pictures import sums as pictures
 
 BETAS = ["5/2", "4", "5"]
 betas = pytest.mark.parametrize("beta", BETAS, ids=["beta=2.5", "beta=4", "beta=5"])

@@ -29,8 +29,8 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, theorem
 from repro.numerics import exact
 from repro.numerics.logarithms import ball
-from repro.wang2024 import exponentials, heads, printed_bounds
-from repro.wang2024.pictures import exponentials as pictures
+from repro.wang2024 import exponentials, heads
+from repro.wang2024.pictures import sums as pictures
 
 EXTRA = {"1/4": range(1, 6), "1/2": range(1, 9), "3/4": (3, 6, 10, 14)}  # q: values of j = H - T
 CASES = [(q, j) for q, js in EXTRA.items() for j in js]
@@ -166,14 +166,13 @@ def test_figure_error_and_heads_against_T(claim):
     bounds = {j: float(exponentials.interpolation_bound(j, "1/2")) for j in js}
     tenth = exact.rational("1/10")
     needed = [next(T + j for j in js if interpolant(T, T + j).error <= tenth) for T in Ts]
-    proof = {T: printed_bounds.exponential_delta(T).heads(tenth) for T in (Ts[0], *Ts[9::10])}
     most = max(H - T for H, T in zip(needed, Ts, strict=True))
     claim.measured("most heads beyond T", most, equation="E_4 ≤ 1/10 < E_3", error="1/10").equals(4)
     claim.figure(
-        pictures.heads_equal_T(list(Ts), errors, bounds, needed, proof),
+        pictures.heads_equal_T(list(Ts), errors, bounds),
         "heads",
-        caption="Left: exact l1 error of T + j exponentials 2^-ht against the indicator of T; the "
-        "dashed bounds do not depend on T. Right: heads for an error of 1/10.",
+        caption="Exact l1 error of T + j exponentials 2^-ht against the indicator of T; the dashed "
+        "bounds do not depend on T.",
     )
 
 

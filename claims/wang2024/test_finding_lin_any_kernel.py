@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import l1, logarithms, rates
 from repro.wang2024 import exponentials, kernels
-from repro.wang2024.pictures import kernels as pictures
+from repro.wang2024.pictures import sums as pictures
 
 EXPONENTIAL = ["e^-t cos t", "(-1)^t e^-t", "e^-0.3t cos t"]
 POLYNOMIAL = ["t^-2.5", "(-1)^t t^-2.5", "+-t^-2.5", "(-1)^t t^-4"]

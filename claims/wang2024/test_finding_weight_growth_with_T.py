@@ -29,7 +29,7 @@ from repro.bounds import chosen, stderr, theorem
 from repro.numerics import l1, minimax
 from repro.numerics.logarithms import ball
 from repro.wang2024 import exponentials, heads
-from repro.wang2024.pictures import exponentials as pictures
+from repro.wang2024.pictures import sums as pictures
 
 WEIGHT, BOUND = "Σ|α_h|", "Σ|α_h| ≥ |p_T| − ε max |p_t|"
 HALF = Fraction(1, 2)

@@ -29,7 +29,7 @@ import pytest
 from repro.bounds import chosen, theorem
 from repro.numerics import exact, l1
 from repro.wang2024 import exponentials, heads, model, printed_bounds
-from repro.wang2024.pictures import exponentials as pictures
+from repro.wang2024.pictures import sums as pictures
 
 E1, PROOF = "Lemma E.1", "proof of Lemma E.1"
 ERROR, OF_LAYER = "l1 error", "error of the layer"
@@ -249,11 +249,13 @@ def test_figure_construction_best_in_class_trained_and_bound(claim):
     T, q = 3, Fraction(3, 5)
     many = (8, 16, 20, 24, 32)
     few = claim.at_scale(smoke=(16, 24), laptop=(*many, 40, 48), paper=(*many, 48, 64))
-    literal = {m: best(1, "1/100", m, 600).error for m in few}
-    bumps = {m: exponentials.bump_error(1, m) for m in (16, 32, 64, 128, 256, 512)}
-    far = {True: [2**k for k in range(4, 9)], False: [2**k for k in range(4, 15)]}
-    bounds = {p: printed_bounds.exponential_delta(1, printed=p) for p in far}
-    lines = {p: {m: float(bounds[p].least(m)) for m in ms} for p, ms in far.items()}
+    proof = {
+        "bumps": {m: exponentials.bump_error(1, m) for m in (16, 32, 64, 128, 256, 512)},
+        "best": {m: best(1, "1/100", m, 600).error for m in few},
+    }
+    for name, octaves in (("bound", range(4, 15)), ("printed", range(4, 9))):
+        bound = printed_bounds.exponential_delta(1, printed=name == "printed")
+        proof[name] = {2**k: float(bound.least(2**k)) for k in octaves}
     Hs = claim.at_scale(smoke=(4, 6, 8, 11, 13), laptop=range(4, 14), paper=range(4, 14))
     errors, optimum, layers, floors = {}, {}, {}, {}
     for H in Hs:
@@ -266,9 +268,10 @@ def test_figure_construction_best_in_class_trained_and_bound(claim):
         ratio = errors[H] / optimum[H]
         least = theorem(1, "the optimum is no more than any error")
         claim.measured("interpolant over optimum", ratio, equation=E1, H=H).at_least(least)
-    descent = {m: trained(T, m, claim).error for m in (4, 8, 16)}
+    wider = {"interpolation": errors, "best": optimum, "layers": layers, "eps A": floors}
+    wider["trained"] = {m: trained(T, m, claim).error for m in (4, 8, 16)}
     claim.figure(
-        pictures.singled_out(literal, bumps, lines, errors, optimum, layers, floors, descent),
+        pictures.singled_out(proof, wider),
         "errors",
         caption="Left: exponents 0.01 k as in the proof, T = 1. Right: k log(5/3), T = 3; the "
         "float64 layer stops at its floor eps A, and trained heads stay near the zero kernel.",

@@ -29,7 +29,7 @@ import pytest
 from repro.bounds import chosen, exactly, rounding_error, theorem
 from repro.numerics import l1, logarithms, rates
 from repro.wang2024 import heads, kernels, printed_bounds
-from repro.wang2024.pictures import kernels as pictures
+from repro.wang2024.pictures import sums as pictures
 
 NAMES = ["e^-t cos t", "e^-t cos 3t", "(-1)^t e^-t", "e^-0.3t cos t"]
 names = pytest.mark.parametrize("name", NAMES)

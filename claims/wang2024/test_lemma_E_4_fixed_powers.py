@@ -32,7 +32,7 @@ import pytest
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, l1
 from repro.wang2024 import heads, necessity, powers, printed_bounds
-from repro.wang2024.pictures import exponentials as pictures
+from repro.wang2024.pictures import sums as pictures
 
 E4, ERROR = "Lemma E.4", "ℓ₁ error"
 LOWER, UPPER = "least ℓ₁ error, from below", "least ℓ₁ error, from above"

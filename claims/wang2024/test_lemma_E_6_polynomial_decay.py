@@ -29,7 +29,7 @@ import pytest
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import l1, rates
 from repro.wang2024 import essential, heads, kernels, printed_bounds
-from repro.wang2024.pictures import kernels as pictures
+from repro.wang2024.pictures import sums as pictures
 
 SMOOTH = ["(1+t)^-2.5", "t^-2.5 cos(log t)"]
 ROUGH, SLOW = "(-1)^t t^-4", "(-1)^t t^-1.5"

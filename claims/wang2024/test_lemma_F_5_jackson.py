@@ -26,7 +26,7 @@ import pytest
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import minimax
 from repro.wang2024 import jackson
-from repro.wang2024.pictures import barron as pictures
+from repro.wang2024.pictures import sums as pictures
 
 FAMILIES = ["power", "ramp", "perfect spline", "bumps", "exp(-1/x)", "wave"]
 LAST = 37  # the largest n for which the constant 1 is right

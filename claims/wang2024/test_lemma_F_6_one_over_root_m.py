@@ -31,7 +31,7 @@ import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
 from repro.numerics import barron, exact, l1, rates
-from repro.wang2024.pictures import barron as pictures
+from repro.wang2024.pictures import sums as pictures
 
 DIMENSIONS = pytest.mark.parametrize("d", [2, 3], ids="d={}".format)
 F6, ERROR = "Lemma F.6", "largest error on [−1, 1]^d"

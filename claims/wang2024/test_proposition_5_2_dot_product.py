@@ -38,7 +38,7 @@ from repro.wang2024 import (
     targets,
     trained_transformer,
 )
-from repro.wang2024.pictures import pointers as pictures
+from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"

@@ -22,6 +22,8 @@ product would (control of Proposition 5.2).
 Not checked: all targets; the constants of Theorem 5.1, which are its own claim.
 """
 
+import functools
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -30,45 +32,81 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, logarithms
-from repro.wang2024 import adaptive, moving
-from repro.wang2024 import following_tmx as tmx
+from repro.wang2024 import adaptive, following, moving, printed_weights, targets
 
 NAMES = ["FOLLOW", "TWO_POINTERS"]
 HEADS = {"lin": ((4, 6), (4, 5, 6, 7)), "log": ((6, 8), (6, 8, 10))}  # smoke, and above
 LAYERS = {"Proposition 5.3": 1, "class (17)": 1, "Proposition B.6": 2}  # as printed
 LEVEL = Fraction(1, 100)
 ERROR = "largest error"
-targets = pytest.mark.parametrize("name", NAMES)
+BITS = 256
+names = pytest.mark.parametrize("name", NAMES)
 types = pytest.mark.parametrize("rpe", ["lin", "log"])
 
 
-@targets
+def target(name):
+    return getattr(targets, name)
+
+
+def built(name, heads, *, tmx, **changes):
+    """The network of B.6; without `tmx` that of Theorem 5.1."""
+    return following.two_layers(target(name), heads, tmx=tmx, **changes)
+
+
+def outputs(name, network):
+    """At the last position of all windows of 4 tokens, in rationals."""
+    return network(exact.rationals(target(name).windows(4)))[:, -1, 0]
+
+
+@functools.cache
+def exact_heads(name, rpe):
+    return following.exact_heads(target(name), rpe, LEVEL)
+
+
+@functools.cache
+def exact_outputs(name, rpe, tmx=True):
+    return outputs(name, built(name, exact_heads(name, rpe), tmx=tmx))
+
+
+def off_target(name, found):
+    """The largest error of such outputs."""
+    y = target(name)(target(name).windows(4))[:, -1]
+    return logarithms.ball(max(abs(found - exact.rationals(y))))
+
+
+@names
 @types
 @pytest.mark.exact
 def test_error_within_the_bound_in_rationals(name, rpe, claim):
-    error = tmx.off_target(name, tmx.exact_outputs(name, rpe, True))
-    errors = exact.vector([logarithms.ball(one.error) for one in tmx.exact_heads(name, rpe)])
+    error = off_target(name, exact_outputs(name, rpe))
+    errors = exact.vector([logarithms.ball(one.error) for one in exact_heads(name, rpe)])
     allowed = len(errors) * adaptive.largest(errors)
     claim.record("error", float(error), bound=float(allowed))
     why = "f is 1-Lipschitz in each memory, fetched to the l1 error of E.2 or E.5"
     claim.measured(ERROR, error, equation="Proposition B.6").at_most(theorem(allowed, why))
 
 
-@targets
+@names
 @pytest.mark.exact
 def test_lin_outputs_are_those_of_theorem_5_1(name, claim):
-    ours, theirs = (tmx.exact_outputs(name, "lin", one) for one in (True, False))
-    differ = int((ours != theirs).sum())
+    differ = int((exact_outputs(name, "lin") != exact_outputs(name, "lin", False)).sum())
     claim.measured("outputs that differ", differ, equation="−β (s − g)").equals(0)
 
 
-@targets
+@names
 @pytest.mark.certified
 def test_log_outputs_lie_in_the_balls_of_theorem_5_1(name, claim):
     """There 1 / log 2 and log g are irrational; TMX has g and integer exponents, so rationals."""
-    outside, widest = tmx.outside_balls(name, claim.at_scale(smoke=9, laptop=1, paper=1))
+    some = slice(None, None, claim.at_scale(smoke=9, laptop=1, paper=1))
+    network = built(name, exact_heads(name, "log"), tmx=False)
+    with flint.ctx.workprec(BITS):
+        windows = exact.rationals(target(name).windows(4)[some])
+        balls = network.balls(BITS)(windows)[:, -1, 0]
+        pairs = zip(balls, exact_outputs(name, "log")[some], strict=True)
+        outside = sum(not flint.arb(ball).contains(ours) for ball, ours in pairs)
     claim.measured("outputs outside their balls", outside, equation="−β log(s / g)").equals(0)
     narrow = rounding_error(1e-50, "256 bits")
+    widest = max(float(ball.rad()) for ball in balls)
     claim.measured("largest radius", widest, equation="−β log(s / g)").at_most(narrow)
 
 
@@ -76,13 +114,23 @@ def head_counts(claim, rpe):
     return claim.at_scale(smoke=HEADS[rpe][0], laptop=HEADS[rpe][1], paper=HEADS[rpe][1])
 
 
-@targets
+@functools.cache
+def in_floats(name, rpe, H, tmx, device):
+    """Outputs in float64 on windows of 7 tokens, their largest error, and the heads."""
+    windows = target(name).windows(7)
+    heads = [moving.fitted(rpe, T, H) for T in target(name).distances]
+    states = following.in_floats(built(name, heads, tmx=tmx), windows, device)
+    *_, found = following.held(target(name), states)
+    return found, float(np.abs(found - target(name)(windows)).max()), heads
+
+
+@names
 @types
 @pytest.mark.construct
 def test_error_against_heads_is_that_of_the_dot_product(name, rpe, claim):
-    lipschitz, errors = tmx.TARGETS[name].readout.lipschitz, []
+    lipschitz, errors = target(name).readout.lipschitz, []
     for H in head_counts(claim, rpe):
-        both = (tmx.in_floats(name, rpe, H, one, claim.device) for one in (True, False))
+        both = (in_floats(name, rpe, H, one, claim.device) for one in (True, False))
         (ours, theirs), largest, (heads, _) = zip(*both, strict=True)
         floor = sum(one.floor for one in heads)
         claim.record("dot product", largest[1], H=H)
@@ -103,10 +151,16 @@ def test_error_against_heads_is_that_of_the_dot_product(name, rpe, claim):
 
 @pytest.mark.construct
 def test_figure_both_ways_to_follow(claim):
-    errors = [tmx.in_floats("FOLLOW", "log", 8, way, claim.device)[1] for way in (True, False)]
+    errors = [in_floats("FOLLOW", "log", 8, way, claim.device)[1] for way in (True, False)]
     ratio = errors[0] / errors[1]
     same = chosen(2, "the same up to rounding; another rate would show as more")
     claim.measured("TMX over dot product, log", ratio, equation="B.6", H=8).at_most(same)
+
+
+def disturbed(rpe, by):
+    """FOLLOW with TMX, the network for g being off by `by` at every token; exact outputs."""
+    off, heads = [targets.shifted(targets.by_value().lin, by)], exact_heads("FOLLOW", rpe)
+    return outputs("FOLLOW", built("FOLLOW", heads, tmx=True, memory_networks=off))
 
 
 @types
@@ -114,27 +168,28 @@ def test_figure_both_ways_to_follow(claim):
 @pytest.mark.exact
 def test_a_network_for_g_within_a_half_changes_nothing(rpe, by, claim):
     """Plain rounding: the condition on the width is sum |g_i|_B^2 for both types."""
-    differ = int((tmx.disturbed(rpe, by) != tmx.exact_outputs("FOLLOW", rpe, True)).sum())
+    differ = int((disturbed(rpe, by) != exact_outputs("FOLLOW", rpe)).sum())
     claim.measured("outputs that differ", differ, equation="|network − g| < 1/2").equals(0)
 
 
 @types
 def test_control_beyond_a_half_the_pointer_is_wrong(rpe, claim):
     """lin: g = 1, 2, 3 become 0, 1, 2. log: they become 2, 3, 4, as phi_log(0) would be refused."""
-    off = tmx.disturbed(rpe, {"lin": "-51/100", "log": "51/100"}[rpe])
+    off = disturbed(rpe, {"lin": "-51/100", "log": "51/100"}[rpe])
     bounds = {
         "lin": theorem(2 - LEVEL, "another token is fetched, 2 away, to 1/100"),
         "log": chosen(2 - LEVEL, "another token is 2 away, and 4 is beyond the heads"),
     }
-    error = claim.measured(ERROR, tmx.off_target("FOLLOW", off), equation="|network − g| > 1/2")
+    error = claim.measured(ERROR, off_target("FOLLOW", off), equation="|network − g| > 1/2")
     error.at_least(bounds[rpe])
 
 
 def test_control_w_reads_the_constant(claim):
     """Every head then points at s = 1, whatever the token."""
-    network = tmx.built("FOLLOW", tmx.exact_heads("FOLLOW", "lin"), tmx=True)
-    wrong = tmx.reading(network, adaptive.Layout(1, 1).last)
-    error = tmx.off_target("FOLLOW", tmx.outputs("FOLLOW", wrong))
+    network, place = built("FOLLOW", exact_heads("FOLLOW", "lin"), tmx=True), adaptive.Layout(1, 1)
+    w = place.row(place.last, exact.rational(1))[0]
+    wrong = printed_weights.changed(network, lambda _: {"w": w})
+    error = off_target("FOLLOW", outputs("FOLLOW", wrong))
     nearest = theorem(2 - LEVEL, "x_{t−1} for x_{t−2} or x_{t−3}, 2 away, to 1/100")
     claim.measured(ERROR, error, equation="w = e_D").at_least(nearest)
 
@@ -144,6 +199,29 @@ def argument_of_phi_log(g):
     from math import log
 
     return log(g), 1
+
+
+def printed_log(heads):
+    """B.3 to the letter: log g_k in the stream, rounded as (15) has it, and w reads it."""
+    dot_product, tmx = (built("FOLLOW", [heads], tmx=tmx) for tmx in (False, True))
+    layer = replace(tmx.layers[1], feed_forward=dot_product.layers[1].feed_forward)
+    return replace(dot_product, layers=(dot_product.layers[0], layer))
+
+
+def printed_finite(heads):
+    """How many outputs of these weights are finite, by g, on all windows of 4 tokens.
+
+    The model refuses phi_log below 1; here it is computed all the same.
+    """
+    windows = targets.FOLLOW.windows(4)[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        z = np.log(windows[:, -1] + 2)
+        phi = np.where(z >= 1, -np.log(z), -np.inf)
+        beta = np.array([float(b) for b in heads.exponents])
+        logits = beta * (-np.log(np.arange(1, 4))[:, None] - phi[:, None, None])  # (N, s, H)
+        found = np.einsum("h,nsh,ns->n", np.array(heads.alphas), np.exp(logits), windows[:, 2::-1])
+    finite = np.isfinite(found)
+    return {g: int(finite[windows[:, -1] + 2 == g].sum()) for g in (1, 2, 3)}
 
 
 def test_printed_log_weights_take_phi_log_below_its_range(claim):
@@ -157,8 +235,8 @@ def test_printed_log_weights_take_phi_log_below_its_range(claim):
     )  # fmt: skip
     heads = moving.fitted("log", 3, 8)
     with pytest.raises(ValueError, match=r"phi_log\(z\) is -inf unless z >= 1"):
-        tmx.printed_log(heads).to(torch.float64)(torch.tensor(tmx.FOLLOW.windows(4)))
-    counts = tmx.printed_finite(heads)
+        printed_log(heads).to(torch.float64)(torch.tensor(targets.FOLLOW.windows(4)))
+    counts = printed_finite(heads)
     claim.measured("finite outputs by g", counts, equation="B.3, log").equals({1: 0, 2: 0, 3: 27})
 
 
@@ -172,7 +250,12 @@ def share_of_s(g, beta):
 @pytest.mark.parametrize("H", [8, 12], ids="H={}".format)
 def test_printed_log_weights_take_3_for_log_3(H, claim):
     """psi(s; log 3) against I{s = 3}, over s <= 40, in balls; the best heads for T = 3."""
-    worst, share = tmx.centred_at_log_3(moving.optimal("log", 3, H), 40)
+    heads = moving.optimal("log", 3, H)
+    with flint.ctx.workprec(BITS):
+        centre, share = flint.arb(3).log(), (flint.arb(3).log() / 3) ** 2
+        pairs = list(zip(heads.alphas, map(logarithms.ball, heads.exponents), strict=True))
+        psi = {s: sum(a * (centre / s) ** b for a, b in pairs) for s in range(1, 41)}
+        worst = sum(abs(value - (s == 3)) for s, value in psi.items())
     claim.counterexample(
         "p (phi_log(s) - phi_log(w . x_t)) = -beta log(s / g) with the printed w . x_t = log g",
         input={"g": 3, "s": 3, "beta": 2, "heads": H, "l1 error of these heads": float(worst)},
@@ -196,5 +279,5 @@ def test_reading_two_layers_and_not_one(claim):
         measured=LAYERS["Proposition B.6"], expected=LAYERS["Proposition 5.3"],
         equation="L, printed in B.6 and in 5.3", program=printed_layers,
     )  # fmt: skip
-    network = tmx.built("FOLLOW", tmx.exact_heads("FOLLOW", "lin"), tmx=True)
+    network = built("FOLLOW", exact_heads("FOLLOW", "lin"), tmx=True)
     claim.measured("layers here", len(network.layers), equation="L of B.6").equals(2)

@@ -15,10 +15,14 @@ as well (the case K = M of Theorem 5.4). What depth saves is per layer: see Sect
 Not checked: all targets; E_FFN (Lemma F.6); drawn memory functions (Theorem 5.1).
 """
 
+import functools
+import math
+
 import flint
 import pytest
 
 from repro.bounds import chosen, theorem
+from repro.numerics import exact
 from repro.wang2024 import adaptive, budgets, following, moving, targets
 
 ERROR = "largest error"
@@ -31,12 +35,30 @@ def exact_heads(rpe):
     return following.exact_heads(targets.TWO_POINTERS, rpe)
 
 
+def two_and_more_layers(heads):
+    """Theorem 5.1's two layers and Proposition 5.5's M + 1."""
+    target = targets.TWO_POINTERS
+    stages = adaptive.two_layers(target), adaptive.one_by_one(target)
+    return [adaptive.transformer(target, heads, one) for one in stages]
+
+
+def compared(heads, n):
+    """How many windows of n tokens; outputs of both that differ, in balls by 1e-30; deep error."""
+    target, windows = targets.TWO_POINTERS, targets.TWO_POINTERS.windows(n)
+    with flint.ctx.workprec(following.BITS):
+        both = [following.rigorous(one) for one in two_and_more_layers(heads)]
+        wide, deep = (one(exact.rationals(windows))[:, target.reach :, 0] for one in both)
+        differ = wide != deep if heads[0].rpe == "lin" else ~(abs(wide - deep) < 1e-30).astype(bool)
+        error = adaptive.largest(deep - exact.rationals(target(windows)))
+    return len(windows), int(differ.sum()), error
+
+
 @pytest.mark.exact
 def test_both_networks_have_the_same_outputs(claim):
     """lin, in rationals, on all windows; both within |f|_Lip E_Attn."""
     n = claim.at_scale(smoke=4, laptop=5, paper=6)
     heads = exact_heads("lin")
-    windows, differ, error = following.compared(heads, n)
+    windows, differ, error = compared(heads, n)
     claim.measured("outputs that differ", differ, equation=SAME, windows=windows).equals(0)
     errors = [one.error for one in heads]
     squares, why = sum(e**2 for e in errors), "|f|_Lip² E_Attn², |f|_Lip² = 3, exact l1 errors"
@@ -49,7 +71,7 @@ def test_both_networks_have_the_same_outputs(claim):
 @pytest.mark.certified
 def test_log_in_balls(claim):
     heads = exact_heads("log")
-    windows, differ, error = following.compared(heads, 4)
+    windows, differ, error = compared(heads, 4)
     counts = " + ".join(str(one.H) for one in heads)
     at = {"windows": windows, "error": float(error), "heads": counts}
     claim.measured("outputs 1e-30 apart", differ, equation=SAME, **at).equals(0)
@@ -64,7 +86,7 @@ def test_log_in_balls(claim):
 def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
     """Counted. The first FFN has one neuron more, for the constant."""
     target, heads = targets.TWO_POINTERS, exact_heads(rpe)
-    wide, deep = following.shallow_and_deep(heads)
+    wide, deep = two_and_more_layers(heads)
     first, second = (len(getattr(memory, rpe).a) for memory in target.memories)
     counts = [one.H for one in heads]
     rows = [
@@ -80,30 +102,49 @@ def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
         claim.measured(name, found, equation=place).equals(stated)
 
 
-def curves(claim, rpe):
+@functools.cache
+def curves(rpe, Hs, n, device):
+    """H -> error, bound and rounding for two layers, whose H heads both memories share out, and for
+    M + 1, where each has H; float64, all windows of n tokens."""
+    target, found = targets.TWO_POINTERS, {}
+    costs = [float(budgets.cost(rpe, T)) for T in target.distances]
+    for H in Hs:
+        points = []
+        for number, hs in enumerate((budgets.allocate(H, costs, 2), [H] * target.M)):
+            heads = [moving.fitted(rpe, *pair) for pair in zip(target.distances, hs, strict=True)]
+            network = two_and_more_layers(heads)[number]
+            error = adaptive.float_error(network, target, target.windows(n), device)
+            bound = math.sqrt(3) * adaptive.attention_error(heads)
+            points.append((error, bound, sum(5 * one.floor for one in heads)))
+        found[H] = points
+    return found
+
+
+def some_curves(claim, rpe):
     Hs, n = claim.at_scale(smoke=((6, 8), 6), laptop=((6, 8, 10), 7), paper=((6, 8, 10), 9))
-    return following.depth_curves(rpe, Hs, n, claim.device)
+    return curves(rpe, Hs, n, claim.device)
 
 
 @both
 @pytest.mark.construct
 def test_the_same_heads_per_layer_err_less_in_a_deep_network(rpe, claim):
-    for H, pair in curves(claim, rpe).items():
-        for layers, one in zip(NAMES, pair, strict=True):
-            error = claim.measured(ERROR, one.error, equation="5.1, 5.5", layers=layers, H=H)
+    for H, pair in some_curves(claim, rpe).items():
+        for layers, (found, bound, floor) in zip(NAMES, pair, strict=True):
+            error = claim.measured(ERROR, found, equation="5.1, 5.5", layers=layers, H=H)
             rounding = "10 eps A (1 + β_max T) for each memory, ten times the order of rounding"
-            error.at_most(theorem(one.bound, "√3 E_Attn") + chosen(2 * one.rounding, rounding))
-        ratio = pair[1].error / pair[0].error
+            error.at_most(theorem(bound, "√3 E_Attn") + chosen(2 * floor, rounding))
+        (wide, *_), (deep, *_) = pair
+        ratio = deep / wide
         gain = claim.measured("error of M + 1 layers over that of 2", ratio, equation="C.2", H=H)
         gain.at_most(chosen(0.3, "well below 1: depth helps at the same heads in each layer"))
 
 
 @pytest.mark.construct
 def test_figure_heads_per_layer(claim):
-    found = {rpe: curves(claim, rpe) for rpe in ("lin", "log")}
-    for rpe, of_H in found.items():
-        wide, deep = of_H[min(of_H)]
-        gain = claim.measured("gain of depth", wide.error / deep.error, equation="C.2", rpe=rpe)
+    for rpe in ("lin", "log"):
+        of_H = some_curves(claim, rpe)
+        (wide, *_), (deep, *_) = of_H[min(of_H)]
+        gain = claim.measured("gain of depth", wide / deep, equation="C.2", rpe=rpe)
         gain.at_least(chosen(3, "well above 1: the two curves are apart at every H"))
 
 
@@ -129,7 +170,7 @@ def test_reading_the_sums_run_to_K(claim):
     claim.counterexample(
         "E_Attn is a sum over l ≤ K, in the warm-up case K = 0",
         input={"K": target.K, "M": target.M, "heads": [one.H for one in heads]}, printed=False,
-        measured=following.compared(heads, 4)[2] ** 2, expected=3 * empty, relation="<=",
+        measured=compared(heads, 4)[2] ** 2, expected=3 * empty, relation="<=",
         equation="|f|_Lip² Σ_{l ≤ K}", program=bound_of_K_memories, error=0.01, K=0, M=2,
     )  # fmt: skip
 
@@ -152,7 +193,7 @@ def test_control_two_layers_with_the_heads_of_one_memory(rpe, claim):
     """As many heads as the hardest memory needs, split between both: neither is fetched."""
     target = targets.TWO_POINTERS
     heads = [moving.fitted(rpe, T, 2) for T in target.distances]
-    network, _ = following.shallow_and_deep(heads)
+    network, _ = two_and_more_layers(heads)
     error = adaptive.float_error(network, target, target.windows(6), claim.device)
     few = chosen(0.9, "two heads fetch neither T = 2 nor T = 3 (lin), T = 3 (log)")
     claim.measured(ERROR, error, equation="H = 4 for 2 layers").at_least(few)

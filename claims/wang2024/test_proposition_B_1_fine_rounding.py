@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from repro.bounds import exactly, rounding_error, theorem
 from repro.numerics import exact, logarithms
 from repro.wang2024 import rounding
-from repro.wang2024.pictures import model as pictures
+from repro.wang2024.pictures import sums as pictures
 
 
 def pieces(k):

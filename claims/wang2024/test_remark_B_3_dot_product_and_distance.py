@@ -25,7 +25,7 @@ import pytest
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, logarithms
 from repro.wang2024 import adaptive, model, moving, targets
-from repro.wang2024.pictures import pointers as pictures
+from repro.wang2024.pictures import networks as pictures
 
 STEPS = {"FOLLOW": [lambda x: x + 2], "TWO_POINTERS": [lambda x: x + 2, lambda x: 1 + abs(x)]}
 names = pytest.mark.parametrize("name", STEPS)

@@ -24,7 +24,7 @@ import pytest
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import barron
 from repro.wang2024 import fixed, fixed_heads, targets, width
-from repro.wang2024.pictures import fixed as pictures
+from repro.wang2024.pictures import networks as pictures
 
 T, N = 2, 12  # the distance, and tokens in a window
 HEADS, WIDTHS = {"lin": (3, 4, 5, 6), "log": (3, 5, 7, 9)}, (8, 32, 128, 512)
@@ -91,7 +91,7 @@ def test_error_falls_with_heads_and_with_width_until_the_other_stops_it(rpe, cla
         chosen(64**2 / 2, "m^-2, the rate of spread neurons, gives 64²; m^-1 would give 64")
     )
     if rpe == "lin":
-        figure = pictures.roles(Hs, WIDTHS, whole, fetched[:, 0], read[0])
+        figure = pictures.remedies(Hs, WIDTHS, whole, fetched[:, 0], read[0])
         told = "|(x_t, x_{t−2})|₂ by one layer with lin-RPE: each error has its own remedy."
         claim.figure(figure, "roles", caption=told)
 

@@ -31,7 +31,7 @@ import pytest
 from repro.bounds import theorem
 from repro.numerics import exact, l1
 from repro.wang2024 import exponentials, necessity, powers, printed_bounds
-from repro.wang2024.pictures import exponentials as pictures
+from repro.wang2024.pictures import sums as pictures
 
 ERROR, LEAST, LARGEST = "ℓ₁ error", "least ℓ₁ error", "largest ℓ₁ error"
 BASES = {

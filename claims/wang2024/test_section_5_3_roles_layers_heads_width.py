@@ -19,14 +19,17 @@ Not checked: any lower bound on depth; none is proved, and none can be read off 
 a layer less fails is said of this construction only.
 """
 
+import functools
+import itertools
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, stderr, theorem
-from repro.numerics import exact
+from repro.numerics import barron, exact
 from repro.wang2024 import (
     adaptive,
     budgets,
@@ -39,15 +42,64 @@ from repro.wang2024 import (
     targets,
 )
 from repro.wang2024 import trained_transformer as fit
-from repro.wang2024.pictures import pointers as pictures
+from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
 OPEN = "0 in place of a sign leaves y_t open: 1, but for the heads' error"
+PAIRS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+
+
+@functools.cache
+def attention_error(M, H):
+    """E_Attn of M memories with T = 2 and the best coefficients of H lin heads."""
+    return adaptive.attention_error([moving.optimal("lin", 2, H)] * M)
+
+
+def cut_errors(target, H, n, device):
+    """The largest error of the first L layers with the readout, all windows of n tokens; by L."""
+    network, windows = following.nested(target, moving.optimal("lin", 2, H)), target.windows(n)
+    cuts = {L: adaptive.cut(network, L) for L in range(1, len(network.layers) + 1)}
+    return {L: adaptive.float_error(cut, target, windows, device) for L, cut in cuts.items()}
+
+
+@functools.cache
+def length():
+    """|(x_t, x_{t-t_1}, x_{t-t_2})|_2, t_i = 1 + |x| of the token before; tokens -1, 0, 1."""
+    memories = targets.by_size(), chains.of_last(targets.by_size(), 2)
+    return targets.Target("nested length", memories, targets.length(3), targets.THREE, K=1)
+
+
+@functools.cache
+def of_width(m, H, n, device):
+    """The largest error for `length`, the directions of the readout's m neurons spread evenly."""
+    target, neurons = length(), barron.norm_network(3, m)
+    network = following.nested(target, moving.optimal("lin", 2, H), readout=neurons)
+    return adaptive.float_error(network, target, target.windows(n), device)
 
 
 def by_width(claim):
     Hs = claim.at_scale(smoke=(3, 4, 6), laptop=(3, 4, 5, 6), paper=(3, 4, 5, 6))
-    return nested.by_width(Hs, claim.at_scale(smoke=5, laptop=6, paper=8), claim.device)
+    n = claim.at_scale(smoke=5, laptop=6, paper=8)
+    return {(m, H): of_width(m, H, n, claim.device) for m in (8, 32, 128) for H in Hs}
+
+
+def readout_error(m):
+    """E_FFN of those neurons at the triples of tokens that `length` fetches somewhere."""
+    x = length().fetched(length().windows(length().reach + 1))[1][:, 0]
+    return float(
+        np.abs(barron.value(barron.norm_network(3, m), x) - targets.length(3).function(x)).max()
+    )
+
+
+def drawn(memory, m, rng):
+    """m neurons drawn from the measure of the memory's network: Maurey's network for g."""
+    count = len(memory.lin.a)
+    atoms = [(flint.fmpq(1, count), count * a, b, c) for a, b, c in zip(*memory.lin, strict=True)]
+    return barron.Measure.of(atoms).rebalanced().sample(m, rng)
+
+
+def at_pairs(network):
+    return exact.to_float(barron.value(network, exact.rationals(PAIRS)))
 
 
 @pytest.mark.construct
@@ -55,8 +107,8 @@ def test_only_all_layers_and_enough_heads_make_it_small(claim):
     """The chain K = 2, M = 3 has L = 4; lin, T = 2; every L and H, all windows of some length."""
     target, n, table = chains.chain(2, 3), claim.at_scale(smoke=7, laptop=9, paper=12), {}
     for H in claim.at_scale(smoke=(3, 4, 6), laptop=(3, 4, 5, 6), paper=(3, 4, 5, 6)):
-        bound = 2 * nested.attention_error(3, H) + 1e-7  # for rounding
-        for L, found in nested.cut_errors(target, H, n, claim.device).items():
+        bound = 2 * attention_error(3, H) + 1e-7  # for rounding
+        for L, found in cut_errors(target, H, n, claim.device).items():
             table[L, H] = found
             error = claim.measured(ERROR, found, equation="5.4", L=L, H=H)
             if L == 4:
@@ -115,9 +167,9 @@ def test_heads_and_width_each_leave_a_floor(claim):
     errors = {}
     for (m, H), found in by_width(claim).items():
         errors[m, H] = claim.measured(ERROR, found, equation="5.4", m=m, H=H)
-        bound = nested.readout_error(m) + 4 * nested.attention_error(2, H) + 1e-7  # for rounding
+        bound = readout_error(m) + 4 * attention_error(2, H) + 1e-7  # for rounding
         errors[m, H].at_most(theorem(bound, "E_FFN at the tokens + 4 E_Attn"))
-    least = nested.readout_error(8) - 4 * nested.attention_error(2, 6) - 1e-7
+    least = readout_error(8) - 4 * attention_error(2, 6) - 1e-7
     errors[8, 6].at_least(theorem(least, "E_FFN at a triple that some window has, less 4 E_Attn"))
     errors[128, 3].at_least(chosen(0.3, "thirty times what width and heads together reach"))
     errors[128, 6].at_most(chosen(0.01, "far below what either of them alone leaves"))
@@ -131,9 +183,11 @@ def test_width_follows_the_memory_function(claim):
     Chebyshev all four pairs round right with probability at least 1 - 4 * 9 / (m / 4).
     """
     draws, rng = claim.at_scale(smoke=60, laptop=200, paper=2000), claim.rng("drawn")
-    shares = {m: nested.share_right(m, draws, rng) for m in (2, 16, 128, 1024)}
-    for m, share in shares.items():
-        claim.record("share of right draws", share, m=m)
+    memory, shares = targets.by_product(), {}
+    for m in (2, 16, 128, 1024):
+        rounded = [np.rint(at_pairs(drawn(memory, m, rng))).astype(int) for _ in range(draws)]
+        shares[m] = sum(bool((one == memory.g(PAIRS)).all()) for one in rounded) / draws
+        claim.record("share of right draws", shares[m], m=m)
     least = 55 / 64 - 4 * math.sqrt(55 * 9 / 64**2 / draws)
     wide = claim.measured("share of right draws", shares[1024], equation="m ≳ |g|_B²", m=1024)
     wide.at_least(stderr(least, "4 standard errors below the 55/64 that Chebyshev gives"))
@@ -144,7 +198,16 @@ def test_width_follows_the_memory_function(claim):
 @pytest.mark.construct
 def test_a_drawn_memory_function_that_points_right_changes_nothing(claim):
     """The branched example: with drawn neurons for g_2 that round right, the same outputs."""
-    differ = nested.outputs_that_differ(512, 7, claim.rng(), claim.device)
+    target, heads, rng = targets.BRANCHED, moving.optimal("lin", 2, 6), claim.rng()
+    own, memory = [memory.lin for memory in target.memories], target.memories[1]
+    draws = (drawn(memory, 512, rng) for _ in itertools.count())
+    g_2 = next(one for one in draws if (np.abs(at_pairs(one) - memory.g(PAIRS)) < 0.4).all())
+    both = [
+        following.nested(target, heads, memory_networks=networks)
+        for networks in (own, [own[0], g_2, own[2]])
+    ]
+    ours, theirs = (following.in_floats(one, target.windows(7), claim.device)[-1] for one in both)
+    differ = int((ours != theirs)[:, target.reach :].sum())
     claim.measured("outputs that differ", differ, equation="(15)").equals(0)
 
 
@@ -229,7 +292,7 @@ def trained(claim, layers, steps, start="random"):
 @pytest.mark.train
 def test_networks_of_one_two_and_three_layers_learn(claim):
     """Random starts, H = 4, m = 16; y_t is 1 or -1 equally often, so that no constant has < 1."""
-    target, built, squares, place = targets.NESTED, 2 * nested.attention_error(1, 4), {}, "5.4"
+    target, built, squares, place = targets.NESTED, 2 * attention_error(1, 4), {}, "5.4"
     total = int(target(target.windows(3)).sum())
     claim.measured("sum of y_t over all windows of 3", total, equation="E y_t = 0").equals(0)
     for L in (1, 2, 3):
@@ -256,7 +319,7 @@ def test_from_the_construction_training_stays_there(claim):
     numbers = trained(claim, 3, steps, start="construction")
     for name, value in numbers.items():
         claim.record(name, value)
-    allowed = 2 * nested.attention_error(1, 4) + 1e-7  # for rounding
+    allowed = 2 * attention_error(1, 4) + 1e-7  # for rounding
     start = max(numbers["largest error at the start"])
     claim.measured("largest error, as built", start, equation="5.4").at_most(theorem(allowed, "2e"))
     end = claim.measured("largest error, worst run", max(numbers["largest error"]), equation="5.4")
@@ -273,7 +336,7 @@ def test_control_no_readout_saves_a_layer(fetched, claim):
 
 def test_control_the_layers_of_the_construction_with_its_readout(claim):
     """The chain K = M = 3, H = 6: cut after 1, 2 or 3 of its 4 layers."""
-    errors = nested.cut_errors(chains.chain(3, 3), 6, 7, claim.device)
+    errors = cut_errors(chains.chain(3, 3), 6, 7, claim.device)
     cut = {L: error for L, error in errors.items() if L < 4}
     for L, error in cut.items():
         claim.record(ERROR, error, L=L)

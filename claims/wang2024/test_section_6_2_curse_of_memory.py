@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, theorem
 from repro.numerics import exact, l1, logarithms
 from repro.wang2024 import fixed, kernels, model, recurrent
-from repro.wang2024.pictures import fixed as pictures
+from repro.wang2024.pictures import networks as pictures
 
 BETA = 4
 UNITS = [4, 8, 16, 32]

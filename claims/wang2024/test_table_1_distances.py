@@ -16,7 +16,7 @@ import pytest
 
 from repro.bounds import exactly
 from repro.wang2024 import t5
-from repro.wang2024.pictures import model as pictures
+from repro.wang2024.pictures import sums as pictures
 
 PRINTED = [*range(8), *[8] * 4, *[9] * 4, *[10] * 7, *[11] * 8]  # Table 1, distances 0, ..., 30
 B, D = 8, 128  # ours; T5's own for both directions: 32 buckets, half of them for the past

@@ -35,7 +35,7 @@ from repro.wang2024 import (
     trained_transformer,
     width,
 )
-from repro.wang2024.pictures import fixed as pictures
+from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
 ROUNDING = "in heads and readout, fixed_heads.py and essential.py"

@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, rounding_error, theorem
 from repro.wang2024 import adaptive, budgets, circle, fixed, following, moving, targets
 from repro.wang2024 import trained_transformer as fit
-from repro.wang2024.pictures import pointers as pictures
+from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error of the output"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"

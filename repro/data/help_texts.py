@@ -10,12 +10,14 @@ A narrow and templated kind of text: a BLEU score on it cannot be compared with 
 
 import hashlib
 import html
+import io
 import re
+import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from repro.data import archives, parallel
-from repro.data.errors import BadData
+from repro.data import parallel
 
 PACKAGES = {"en": "libreoffice-help-en-us", "de": "libreoffice-help-de"}
 
@@ -32,20 +34,19 @@ Pair = tuple[str, str]  # English, German
 
 
 def units(package: Path) -> dict[Unit, str]:
-    """The plain text of every unit of a Debian package."""
+    """The plain text of every unit of a Debian package, which dpkg-deb turns into a tar archive."""
+    done = subprocess.run(
+        ["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE, check=True
+    )
     found: dict[Unit, str] = {}
-    pages = archives.of_debian(package, lambda name: bool(_PAGE.search(name)))
-    for name, content in pages:
-        match = _PAGE.search(name)
-        assert match
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            raise BadData(package, f"expected {name} to be UTF-8 text ({error})") from None
-        _, _, shown = text.partition('id="DisplayArea"')
-        for tag, id, inner in _UNIT.findall(shown):
-            if not _HIDDEN.search(inner):
-                found[match[1], tag, id] = plain(inner)
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        for member in archive:
+            match, page = _PAGE.search(member.name), archive.extractfile(member)
+            if match and page:
+                _, _, shown = page.read().decode().partition('id="DisplayArea"')
+                for tag, id, inner in _UNIT.findall(shown):
+                    if not _HIDDEN.search(inner):
+                        found[match[1], tag, id] = plain(inner)
     return found
 
 

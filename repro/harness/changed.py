@@ -4,6 +4,7 @@ That is: they passed, and the code that their claim imports, the versions of the
 seed, device and data are those of the record.
 """
 
+import functools
 from pathlib import Path
 
 from repro import files
@@ -25,7 +26,6 @@ def unchanged(context: Context) -> dict[str, str]:
     }
     device = "cuda" if resources.visible_gpus(context.device) else context.device
     device = "cpu" if device == "auto" else device.partition(":")[0]
-    versions: dict[str, dict[str, str]] = {}
     found = {}
     for path in context.artifacts.glob("claims/*/*/tests/*.json"):
         record = records.read(path)
@@ -33,14 +33,13 @@ def unchanged(context: Context) -> dict[str, str]:
             continue
         same_run = (record.scale, record.seed) == (context.scale, context.seed)
         same_device = record.device.partition(":")[0] in ("", device)
-        if record.run not in versions:
-            versions[record.run] = _versions(context.artifacts, record.run)
-        same_versions = versions[record.run] == provenance.versions()
+        same_versions = _versions(context.artifacts, record.run) == provenance.versions()
         if same_run and same_device and same_versions and _same_data(record, registry):
             found[f"{record.claim}::{record.test}"] = record.started
     return found
 
 
+@functools.cache
 def _versions(artifacts: Path, run: str) -> dict[str, str]:
     try:
         return codec.read(Run, artifacts / "runs" / f"{run}.json").versions

@@ -11,8 +11,6 @@ from repro.harness.marking import name_of
 from repro.harness.options import Context
 from repro.harness.project import claim_folder
 
-FILE = "collected.json"
-
 
 def note(items: list[pytest.Item], config: pytest.Config, context: Context) -> None:
     """Files of which only a part was asked for (path::test, --lf) are left as they are known."""
@@ -26,10 +24,5 @@ def note(items: list[pytest.Item], config: pytest.Config, context: Context) -> N
         if name and name.file.resolve() not in in_part:
             tests.setdefault(name.statement.id, []).append(name.test)
     for id, names in tests.items():
-        path = claim_folder(context.artifacts, id) / FILE
-        try:
-            known = files.read_json(path, sealed=True).get("tests")
-        except (FileNotFoundError, files.DamagedFile):
-            known = None
-        if known != names:
-            files.write_sealed(path, {"tests": names})
+        path = claim_folder(context.artifacts, id) / "collected.json"
+        files.write_sealed(path, {"tests": names})

@@ -14,7 +14,7 @@ import pytest
 from repro.harness import changed, options, provenance, schedule
 from repro.harness.journal import Journal
 from repro.harness.options import Context
-from repro.harness.progress import Heartbeat, aligned
+from repro.harness.progress import Heartbeat
 from repro.results.types import Result, Results
 
 SETTINGS = ("scale", "seed", "device", "threads", "workers")
@@ -81,7 +81,7 @@ class Controller:
     def _open(self) -> None:
         """The first test starts: whatever was wrong with the command line has been said by now."""
         self.opened = True
-        self.journal.publish(None)
+        self.journal.publish(everything=True)
         self.journal.publisher.start()
         period = self.config.option.heartbeat
         if period is None:
@@ -94,7 +94,7 @@ class Controller:
         if str(report.when) == "???":  # xdist's word for an item whose worker died
             self.journal.crashed(report.nodeid, f"the worker process died ({FEWER})")
         elif type(report) is pytest.TestReport and (report.when == "call" or not report.passed):
-            self.journal.finished(report.nodeid, report.outcome, report.duration)
+            self.journal.finished(report.nodeid, report.duration)
 
     # After xdist's workers are gone, before the summary is printed.
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -102,8 +102,9 @@ class Controller:
         result = yield
         if self.heartbeat:
             self.heartbeat.stop()
-        if self.context.unchanged and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-            self.journal.publish(None)  # nothing differs: the page shows what is recorded
+        nothing = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+        if self.context.unchanged and nothing:  # has changed: the page shows what is recorded
+            self.journal.publish(everything=True)
             session.exitstatus = pytest.ExitCode.OK
             return result
         if not self.journal.expected or (exitstatus and not self.opened):
@@ -167,4 +168,5 @@ def _table(claims: list[Result]) -> list[str]:
         )
         for claim in claims
     ]
-    return aligned(rows)
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]

@@ -2,7 +2,7 @@
 
 A claim's results are stale when the code of one of these has changed; comments, docstrings and
 the layout of lines are not code. The answer errs on the safe side: a package that is imported as a
-whole stands for all its modules.
+whole stands for all its modules. A process takes every file to be as it found it first.
 """
 
 import dis
@@ -26,13 +26,14 @@ def fingerprint(file: Path, root: Path) -> str:
     digest = hashlib.sha256()
     for source in sorted(closure(file, root)):
         digest.update(f"{source.relative_to(root)}\0".encode())
-        digest.update(code(source, source.read_bytes()))
+        digest.update(code(source))
     return digest.hexdigest()[:16]
 
 
 @functools.cache
-def code(file: Path, content: bytes) -> bytes:
+def code(file: Path) -> bytes:
     """The content of a file without comments, docstrings and the layout of lines."""
+    content = file.read_bytes()
     if file.suffix != ".py":
         return content
     try:
@@ -53,12 +54,6 @@ def code(file: Path, content: bytes) -> bytes:
                 words += [one.string.strip() for one in statement]
             statement = []
     return "\0".join(words).encode()
-
-
-def forget() -> None:
-    """Look at the files anew: until then they are taken to be as they were found first."""
-    for known in (fingerprint, packages, imported, _files):
-        known.cache_clear()
 
 
 def closure(file: Path, root: Path) -> set[Path]:
@@ -85,7 +80,7 @@ def uses_torch(file: Path, root: Path) -> bool:
 
 
 def docstring(file: Path) -> str:
-    steps = _instructions(_compiled_from(file, file.read_bytes()))
+    steps = _instructions(_compiled(file))
     for load, store in itertools.pairwise(steps):
         if (store.opname, store.argval) == ("STORE_NAME", "__doc__"):
             return inspect.cleandoc(load.argval)
@@ -94,20 +89,20 @@ def docstring(file: Path) -> str:
 
 def test_functions(file: Path) -> set[str]:
     """Their names; how many tests each is, with its parameters, only pytest knows."""
-    constants = _compiled_from(file, file.read_bytes()).co_consts
+    constants = _compiled(file).co_consts
     names = (one.co_name for one in constants if isinstance(one, CodeType))
     return {name for name in names if name.startswith("test_")}
 
 
 @functools.cache
-def _compiled_from(file: Path, source: bytes) -> CodeType:
+def _compiled(file: Path) -> CodeType:
     """A file that does not compile is pytest's to complain about; here it is empty.
 
     Not the syntax tree: Python 3.11 counts its depth for all threads together. While the page is
     made in one thread, pytest and hypothesis may parse in another, with a SystemError for either.
     """
     try:
-        return compile(source, file, "exec", dont_inherit=True)
+        return compile(file.read_bytes(), file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return compile("", file, "exec")
 
@@ -124,16 +119,14 @@ def _all_code(code: CodeType) -> Iterator[CodeType]:
             yield from _all_code(constant)
 
 
-def _names(source: Path, root: Path) -> list[tuple[str, ...]]:
-    """Dotted names that a file imports; for `from a import b` that is a.b. Parsed once."""
-    return _names_of(source, root, source.read_bytes())
-
-
 @functools.cache
-def _names_of(source: Path, root: Path, content: bytes) -> list[tuple[str, ...]]:
-    """`from .a import b, c` is compiled to: load 1, load ("b", "c"), IMPORT_NAME a."""
+def _names(source: Path, root: Path) -> list[tuple[str, ...]]:
+    """Dotted names that a file imports; for `from a import b` that is a.b.
+
+    `from .a import b, c` is compiled to: load 1, load ("b", "c"), IMPORT_NAME a.
+    """
     found: list[tuple[str, ...]] = []
-    for code in _all_code(_compiled_from(source, content)):
+    for code in _all_code(_compiled(source)):
         if IMPORT_NAME not in code.co_code[::2]:
             continue  # most code imports nothing, and dis is slow
         steps = list(_instructions(code))

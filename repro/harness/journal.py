@@ -31,11 +31,11 @@ class Journal:
         self.artifacts, self.rootpath = context.artifacts, context.rootpath
         self.run, self.show = run, show
         self.expected: dict[str, ClaimTest] = {}
-        self.reported: dict[str, str] = {}
+        self.reported: set[str] = set()
         self.durations: dict[str, float] = {}
         self.running: dict[str, float] = {}
         self.assembly = Assembly(self.project, self.ledger, self.artifacts)
-        self.publisher = Publisher(self)
+        self.publisher = Publisher(self.publish)
 
     def collected(self, nodeids: list[str]) -> None:
         for nodeid in nodeids:
@@ -46,20 +46,20 @@ class Journal:
     def started(self, nodeid: str) -> None:
         if nodeid in self.expected:
             self.running[nodeid] = time.monotonic()
-            self.publisher.changed(self.expected[nodeid].statement.id)
+            self.publisher.wake.set()
 
-    def finished(self, nodeid: str, outcome: str, seconds: float) -> None:
+    def finished(self, nodeid: str, seconds: float) -> None:
         if nodeid in self.expected:
             self.running.pop(nodeid, None)
-            self.reported[nodeid] = outcome
+            self.reported.add(nodeid)
             self.durations[f"{self.run.scale} {nodeid}"] = round(seconds, 3)
             self.run.reported = len(self.reported)
-            self.publisher.changed(self.expected[nodeid].statement.id)
+            self.publisher.wake.set()
 
     def crashed(self, nodeid: str, message: str) -> None:
         if nodeid in self.expected:
             records.mark(self.expected[nodeid].record(self.artifacts), "crashed", message)
-            self.finished(nodeid, "crashed", 0.0)
+            self.finished(nodeid, 0.0)
 
     def lines(self) -> list[str]:
         """For the heartbeat: a few words on each running claim."""
@@ -101,7 +101,7 @@ class Journal:
         if self.durations:
             known = schedule.read_durations(self.artifacts)
             files.write_json(self.artifacts / schedule.FILE, {**known, **self.durations})
-        self.publish(None)
+        self.publish(everything=True)
         self._forget_old_runs()
         return [line for claim in self.ran() for line in verdicts.disagreements(claim)]
 
@@ -113,8 +113,8 @@ class Journal:
             if path.stem not in shown:
                 path.unlink(missing_ok=True)
 
-    def publish(self, changed: set[str] | None) -> None:
-        """Write results.json and the page; `changed` limits the work to these claims.
+    def publish(self, *, everything: bool = False) -> None:
+        """Write results.json and the page anew, for `everything` or for what has been recorded.
 
         Two runs may share the folder. Whoever writes has read all that is there, so the last word
         of the one is not lost to a page that the other had begun before.
@@ -122,47 +122,33 @@ class Journal:
         headers = self.artifacts / "runs"
         codec.write(headers / f"{self.run.id}.json", self.run)
         with FileLock(headers / ".lock", timeout=PATIENCE):
-            if changed is not None:
-                changed = changed | self.assembly.outdated()
-            ids = set(self.ledger.statements) if changed is None else changed
+            ids = set(self.ledger.statements) if everything else self.assembly.outdated()
             self.assembly.refresh(ids)
-            self.show(self.assembly.write(self.run, ids), changed)
+            self.show(self.assembly.write(self.run, ids), None if everything else ids)
 
 
 class Publisher(threading.Thread):
     """Makes the page again after every change: at once, but in no more than SHARE of the time."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, publish: Callable[[], None]) -> None:
         super().__init__(name="publisher", daemon=True)
-        self.journal = journal
+        self.publish, self.wake = publish, threading.Event()
         self.failure: Exception | None = None
-        self._changed: set[str] = set()
-        self._wake = threading.Event()
         self._stopped = threading.Event()
-        self._guard = threading.Lock()
-
-    def changed(self, id: str) -> None:
-        with self._guard:
-            self._changed.add(id)
-        self._wake.set()
 
     def run(self) -> None:
-        while not self._stopped.is_set():
-            self._wake.wait()
-            self._wake.clear()
-            with self._guard:
-                changed, self._changed = self._changed, set()
-            if changed and not self._stopped.is_set():
-                began = time.monotonic()
-                try:
-                    self.journal.publish(changed)
-                except Exception as failure:  # told at the end of the run, where it is seen
-                    self.failure = failure
-                spent = time.monotonic() - began
-                self._stopped.wait(spent * (1 - SHARE) / SHARE)
+        while self.wake.wait() and not self._stopped.is_set():
+            self.wake.clear()
+            began = time.monotonic()
+            try:
+                self.publish()
+            except Exception as failure:  # told at the end of the run, where it is seen
+                self.failure = failure
+            spent = time.monotonic() - began
+            self._stopped.wait(spent * (1 - SHARE) / SHARE)
 
     def stop(self) -> None:
         self._stopped.set()
-        self._wake.set()
+        self.wake.set()
         if self.is_alive():
             self.join()

@@ -53,12 +53,6 @@ def line(label: str, seconds: float, path: Path) -> str:
     return f"{text}, {seconds:.0f} s"
 
 
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Lines in which each column begins below itself."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
-
-
 class Heartbeat(threading.Thread):
     """The controller's side: every `period` seconds one line that names all running claims."""
 

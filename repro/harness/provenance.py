@@ -6,7 +6,6 @@ import re
 import secrets
 import subprocess
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +40,12 @@ def run_header(root: Path, run: str, **settings: Any) -> Run:
     )
 
 
-def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
-    found = {
+def versions() -> dict[str, str]:
+    return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
+        **{name: importlib.metadata.version(name) for name in PACKAGES},
     }
-    for name in packages:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def git_state(root: Path) -> dict[str, Any]:

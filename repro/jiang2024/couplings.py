@@ -18,6 +18,7 @@ import flint
 import numpy as np
 import torch
 
+from repro.jiang2024.encodings import rooms
 from repro.jiang2024.model import Target
 from repro.numerics.arrays import Array, each, inner
 from repro.numerics.exact import rational, to_float, vector
@@ -87,7 +88,7 @@ class Coupling:
 
     def content(self, x: Array) -> Array:
         """x(t) in [0, 1] of a token; f of the target."""
-        return x - 2 * floor(x / 2) if self.pieces else x
+        return x - 2 * rooms(x)[..., None] if self.pieces else x
 
     def glued(self, x: Array) -> Array:
         """The coordinate g in [0, 1] that the waves are functions of.
@@ -96,7 +97,7 @@ class Coupling:
         So phi_i(g(x)) / sqrt(tau) are orthonormal on I, and sum_i sigma_i phi_i(g) psi_i(g) / tau
         has the singular values sigma_i.
         """
-        return (floor(x / 2) - 1 + self.content(x)) / self.pieces if self.pieces else x
+        return (rooms(x)[..., None] - 1 + self.content(x)) / self.pieces if self.pieces else x
 
     def _waves(self, x: Array, name: str, terms: slice) -> Array:
         frequencies = np.arange(1, len(self.sigma) + 1)[terms]
@@ -145,10 +146,6 @@ def numbers(values: np.ndarray, like: Array) -> Array:
     if isinstance(like, torch.Tensor):
         return torch.tensor(to_float(values), dtype=like.dtype, device=like.device)
     return values
-
-
-def floor(x: Array) -> Array:
-    return x.floor() if isinstance(x, torch.Tensor) else each(lambda value: value.floor(), x)
 
 
 def first(z: Array) -> Array:

@@ -28,6 +28,12 @@ def rooms(x: Array) -> Array:
     return half.floor() if isinstance(x, torch.Tensor) else each(lambda value: value.floor(), half)
 
 
+def inside(x: Array, t: int) -> Array:
+    """1{x in I_t} for each shifted token, (..., tau, 1)."""
+    found = (rooms(x) == t)[..., None]
+    return found.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(found.astype(int))
+
+
 def _times(x: Array) -> Array:
     tau = x.shape[-2]
     if isinstance(x, torch.Tensor):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
@@ -104,108 +104,92 @@ class Shape:
     heads: int = 12
     hidden: int = 1536
 
-    @property
-    def m_h(self) -> int:
-        return self.width // self.heads
-
-    def tensors(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes as they stand in the published file."""
-        d = self.width
-        embeddings = {"word": self.words, "position": self.positions, "token_type": 2}
-        shapes = {f"embeddings.{name}_embeddings.weight": (n, d) for name, n in embeddings.items()}
-        affine: dict[str, tuple[int, ...]] = {"embeddings.LayerNorm": (d,)}
-        for layer in (f"encoder.layer.{number}" for number in range(self.depth)):
-            for name in ("self.query", "self.key", "self.value", "output.dense"):
-                affine[f"{layer}.attention.{name}"] = (d, d)
-            affine[f"{layer}.attention.output.LayerNorm"] = (d,)
-            affine[f"{layer}.intermediate.dense"] = (self.hidden, d)
-            affine[f"{layer}.output.dense"] = (d, self.hidden)
-            affine[f"{layer}.output.LayerNorm"] = (d,)
-        for name, shape in affine.items():
-            shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-        return shapes
-
 
 MINILM = Shape()
 
 
-@dataclass(frozen=True)
-class MiniLM:
-    shape: Shape
-    weights: Mapping[str, Tensor]
+class Output(nn.Module):
+    """x <- norm(x + W change + b). Modules have the names that the published file gives them."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, width)
+        self.LayerNorm = nn.LayerNorm(width, eps=EPSILON)
+
+    def forward(self, x: Tensor, change: Tensor) -> Tensor:
+        return self.LayerNorm(x + self.dense(change))
+
+
+class Layer(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        d, self.heads = shape.width, shape.heads
+        parts = nn.ModuleDict({part: nn.Linear(d, d) for part in ("query", "key", "value")})
+        self.attention = nn.ModuleDict({"self": parts, "output": Output(d, d)})
+        self.intermediate = nn.ModuleDict({"dense": nn.Linear(d, shape.hidden)})
+        self.output = Output(shape.hidden, d)
+
+    def forward(self, x: Tensor, real: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """What the layer makes of x, and its queries and keys (count, heads, tau, m_h)."""
+        mask = None if real is None else real[:, None, None, :]
+        Q, K, V = (
+            part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for part in self.attention["self"].children()
+        )
+        mixed = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
+        x = self.attention["output"](x, mixed.transpose(1, 2).flatten(2))
+        return self.output(x, functional.gelu(self.intermediate["dense"](x))), Q, K
+
+
+class MiniLM(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        counts = {"word": shape.words, "position": shape.positions, "token_type": 2}
+        tables = {f"{name}_embeddings": nn.Embedding(n, shape.width) for name, n in counts.items()}
+        norm = nn.LayerNorm(shape.width, eps=EPSILON)
+        self.embeddings = nn.ModuleDict({**tables, "LayerNorm": norm})
+        layers = nn.ModuleList(Layer(shape) for _ in range(shape.depth))
+        self.encoder = nn.ModuleDict({"layer": layers})
 
     @classmethod
     def read(cls, file: Path, shape: Shape = MINILM) -> "MiniLM":
         """BadData that names file, tensor and both shapes, if it is not this model."""
-        return cls(shape, weights.checked(file, weights.load(file), shape.tensors()))
+        model = cls(shape)
+        sizes = {name: tuple(W.shape) for name, W in model.state_dict().items()}
+        model.load_state_dict(weights.checked(file, weights.load(file), sizes))
+        return model.requires_grad_(False)
 
     @classmethod
     def untrained(cls, seed: int, shape: Shape = MINILM) -> "MiniLM":
         """As BERT begins: normal weights of deviation 0.02, no biases, norms without scales."""
-        generator = torch.Generator().manual_seed(seed)
-        drawn: dict[str, Tensor] = {}
-        for name, size in shape.tensors().items():
-            if len(size) == 2:
-                drawn[name] = DEVIATION * torch.randn(size, generator=generator)
+        model, generator = cls(shape).requires_grad_(False), torch.Generator().manual_seed(seed)
+        for name, W in model.named_parameters():
+            if W.ndim == 2:
+                W.copy_(DEVIATION * torch.randn(W.shape, generator=generator))
             else:
-                drawn[name] = torch.full(size, float("LayerNorm.weight" in name))
-        return cls(shape, drawn)
-
-    def double(self) -> "MiniLM":
-        """But for the table of words: few rows are used, and to add positions makes them double."""
-        kept = "embeddings.word_embeddings.weight"
-        weights = {name: W if name == kept else W.double() for name, W in self.weights.items()}
-        return MiniLM(self.shape, weights)
+                W.fill_("LayerNorm.weight" in name)
+        return model
 
     def embedding(self, tokens: Tensor, real: Tensor) -> Tensor:
         """One unit vector a sentence, (count, width): the direction of the sum of its tokens."""
-        return functional.normalize((self.states(tokens, real) * real[..., None]).sum(1), dim=-1)
+        return functional.normalize((self(tokens, real) * real[..., None]).sum(1), dim=-1)
 
-    @torch.no_grad()
-    def states(self, tokens: Tensor, real: Tensor | None = None) -> Tensor:
+    def forward(self, tokens: Tensor, real: Tensor | None = None) -> Tensor:
         """What the last layer says of every token, (count, tau, width)."""
         x = self._embedded(tokens)
-        for number in range(self.shape.depth):
-            x, _, _ = self._passed(number, x, real)
+        for layer in self.encoder["layer"].children():
+            x, _, _ = layer(x, real)
         return x
 
-    __call__ = states
-
-    @torch.no_grad()
     def queries_and_keys(self, tokens: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Of every layer, (count, heads, tau, m_h) each; no token is padding."""
+        """Of every layer; no token is padding."""
         x, pairs = self._embedded(tokens), []
-        for number in range(self.shape.depth):
-            x, Q, K = self._passed(number, x)
+        for layer in self.encoder["layer"].children():
+            x, Q, K = layer(x)
             pairs.append((Q, K))
         return pairs
 
-    def _passed(
-        self, number: int, x: Tensor, real: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """What a layer makes of x, and its queries and keys."""
-        mask = None if real is None else real[:, None, None, :]
-        Q, K, V = (self._projected(number, part, x) for part in ("query", "key", "value"))
-        mixed = functional.scaled_dot_product_attention(Q, K, V, attn_mask=mask)
-        mixed = mixed.transpose(1, 2).flatten(2)  # (count, tau, width)
-        layer = f"encoder.layer.{number}"
-        output = f"{layer}.attention.output"
-        x = self._norm(output, x + self._affine(f"{output}.dense", mixed))
-        bent = functional.gelu(self._affine(f"{layer}.intermediate.dense", x))
-        return self._norm(f"{layer}.output", x + self._affine(f"{layer}.output.dense", bent)), Q, K
-
     def _embedded(self, tokens: Tensor) -> Tensor:
-        names = ("word", "position", "token_type")
-        word, position, kind = (self.weights[f"embeddings.{n}_embeddings.weight"] for n in names)
-        return self._norm("embeddings", word[tokens] + position[: tokens.shape[1]] + kind[0])
-
-    def _projected(self, number: int, part: str, x: Tensor) -> Tensor:
-        x = self._affine(f"encoder.layer.{number}.attention.self.{part}", x)
-        return x.unflatten(-1, (self.shape.heads, -1)).transpose(1, 2)  # (count, heads, tau, m_h)
-
-    def _affine(self, name: str, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
-
-    def _norm(self, name: str, x: Tensor) -> Tensor:
-        scale, shift = (self.weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
-        return functional.layer_norm(x, x.shape[-1:], scale, shift, EPSILON)
+        word, position, kind, norm = self.embeddings.children()
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        return norm(word(tokens) + position(places) + kind(0 * places))

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from repro.jiang2024.couplings import first, infinite_tails, powers
-from repro.jiang2024.encodings import rooms
-from repro.jiang2024.model import Coupling, Target
+from repro.jiang2024.encodings import inside
+from repro.jiang2024.model import Target
 from repro.numerics.exact import rational, to_float
 from repro.numerics.polylogarithms import fourier_sums
 
@@ -119,13 +119,20 @@ class Pair:
         """
         return self.slope(-self.largest_logit) ** 2 * (self.left(m, 2) + self.beyond[1])
 
-    def target(self) -> Target:
-        """H, for tokens as tensors."""
-        return self._between_rooms(self._coupling)
+    def target(self, m: int | None = None) -> Target:
+        """H, or H^ with the first m terms; for tokens as tensors.
 
-    def truncated(self, m: int) -> Target:
-        """H^ with the first m terms."""
-        return self._between_rooms(lambda u, v: self._coupling(u, v, m))
+        F and f, with the coupling for u in I_1 and v in I_tau, 0 elsewhere.
+        """
+
+        def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+            between = (inside(u, 1) * inside(v, self.tau).mT).bool()
+            own, other = (x.expand(between.shape)[between][:, None, None] for x in (u, v.mT))
+            found = torch.zeros_like(between, dtype=u.dtype)
+            found[between] = self._coupling(own, other, m)[:, 0, 0]
+            return found
+
+        return Target(first, lambda x: inside(x, self.tau), rho)
 
     def rank_one(self, eps: float) -> Target:
         """H^ with a rho^ of rank 1 that is nearly the truncation after two terms; tau = 2.
@@ -140,24 +147,12 @@ class Pair:
         def rho(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
             e_2 = _waves(v, 2)[..., 1:]
             free = -sigma[0] * e_2 / (e_2**2 + eps**2)
-            keys = torch.where(_in_room(v, 1) == 1, free, sigma[1] * e_2)
-            return (_in_room(u, 1) * _waves(u, 2)[..., 1:]) @ keys.mT
+            keys = torch.where(inside(v, 1) == 1, free, sigma[1] * e_2)
+            return (inside(u, 1) * _waves(u, 2)[..., 1:]) @ keys.mT
 
-        return Target(first, lambda x: _in_room(x, self.tau), rho)
+        return Target(first, lambda x: inside(x, self.tau), rho)
 
-    def _between_rooms(self, rho: Coupling) -> Target:
-        """F and f, with the coupling rho for u in I_1 and v in I_tau, 0 elsewhere."""
-
-        def coupling(u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            between = (_in_room(u, 1) * _in_room(v, self.tau).mT).bool()
-            ends = (x.expand(between.shape)[between][:, None, None] for x in (u, v.mT))
-            found = torch.zeros_like(between, dtype=u.dtype)
-            found[between] = rho(*ends)[:, 0, 0]
-            return found
-
-        return Target(first, lambda x: _in_room(x, self.tau), coupling)
-
-    def _coupling(self, u: torch.Tensor, v: torch.Tensor, m: int | None = None) -> torch.Tensor:
+    def _coupling(self, u: torch.Tensor, v: torch.Tensor, m: int | None) -> torch.Tensor:
         """rho without regard to rooms, or its first m terms."""
         m = self.n if m is None else m
         return (_waves(u, m) * torch.tensor(to_float(self.sigma[:m]))) @ _waves(v, m).mT
@@ -172,7 +167,7 @@ class EndlessPair(Pair):
         B_1, B_2 = infinite_tails(self.alpha, self.n)
         return self.C_1 * B_1, self.C_1**2 * B_2
 
-    def _coupling(self, u: torch.Tensor, v: torch.Tensor, m: int | None = None) -> torch.Tensor:
+    def _coupling(self, u: torch.Tensor, v: torch.Tensor, m: int | None) -> torch.Tensor:
         """2 cos cos and 2 sin sin are cosines of the difference plus or minus those of the sum."""
         if m is not None:
             return super()._coupling(u, v, m)
@@ -235,8 +230,3 @@ def _waves(x: torch.Tensor, m: int) -> torch.Tensor:
     angles = 2 * math.pi * x * torch.arange(1, m // 2 + 1)
     pairs = math.sqrt(2) * torch.stack([angles.cos(), angles.sin()], -1).flatten(-2)
     return torch.cat([torch.ones_like(x), pairs], -1)[..., :m]
-
-
-def _in_room(x: torch.Tensor, t: int) -> torch.Tensor:
-    """1 on I_t = [2t, 2t + 1], 0 on the others."""
-    return (rooms(x) == t).to(x.dtype)[..., None]

@@ -21,13 +21,13 @@ import flint
 import numpy as np
 import torch
 
-from repro.jiang2024 import couplings, selection
+from repro.jiang2024 import couplings, encodings, selection
 from repro.jiang2024.complexity import interpolant, linear_between
 from repro.jiang2024.couplings import Coupling, Endless, endless, infinite_tails, numbers, tails
 from repro.jiang2024.model import Transformer
 from repro.jiang2024.networks import Networks, beside
 from repro.numerics.arrays import Array, side_by_side
-from repro.numerics.exact import rational, rationals
+from repro.numerics.exact import rational
 
 HALF = flint.fmpq(1, 2)
 
@@ -49,17 +49,12 @@ def row_error(sigma: np.ndarray, kept: np.ndarray, tau: int, key: str) -> Any:
     2. For s != t, E delta_ts^2 = sum d_i^2 by orthonormality. For s = t, delta_tt is
     sum d_i (1 - cos 4 pi i u) with sines on both sides, sum d_i sin 4 pi i u with cosines. So
         E sum_s delta_ts^2 = c sum d_i^2 + (sum d_i)^2    (sines),        c sum d_i^2    (cosines).
-    `plain` truncation, d_i = 0 for i <= m, costs c T_m + S_m^2 with sines: the exponent is
-    2 alpha - 2.
+    The truncation of the proof, d_i = 0 for i <= m ("plain"), costs c T_m + S_m^2 with sines: the
+    exponent is 2 alpha - 2.
     """
     d = np.concatenate([sigma[: len(kept)] - kept, sigma[len(kept) :]])
     squares = (tau - HALF) * (d * d).sum()  # a ball around 0 has no power
     return squares + d.sum() * d.sum() if key == "sin" else squares
-
-
-def plain(sigma: np.ndarray, m: int) -> np.ndarray:
-    """The proof's truncation."""
-    return sigma[:m]
 
 
 def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
@@ -69,12 +64,12 @@ def ridge(sigma: np.ndarray, m: int, tau: int, S_m: Any = None) -> np.ndarray:
     all of them are -a with (c + m) a = S_m:
         s_i = sigma_i + S_m / (m + c),      E sum_s delta_ts^2 = c (T_m + S_m^2 / (m + c)).
     """
-    return plain(sigma, m) + (tails(sigma)[0][m] if S_m is None else S_m) / (m + tau - HALF)
+    return sigma[:m] + (tails(sigma)[0][m] if S_m is None else S_m) / (m + tau - HALF)
 
 
 def trace(sigma: np.ndarray, m: int) -> np.ndarray:
     """Raised so that the trace stays, by S_m / m: this costs c (T_m + S_m^2 / m), see 3."""
-    return plain(sigma, m) + tails(sigma)[0][m] / m
+    return sigma[:m] + tails(sigma)[0][m] / m
 
 
 def ridge_bound(alpha: Any, m: int, tau: int, C_1: Any = 1) -> flint.arb:
@@ -95,7 +90,7 @@ def ridge_bound(alpha: Any, m: int, tau: int, C_1: Any = 1) -> flint.arb:
 def kept(coupling: Coupling, m: int, tau: int, how: str = "ridge") -> np.ndarray:
     """Of these waves, or of all: the `ridge` or, if `how` says so, the "plain" truncation."""
     if how == "plain":
-        return plain(coupling.sigma, m)
+        return coupling.sigma[:m]
     S_m = infinite_tails(coupling.alpha, m)[0] if isinstance(coupling, Endless) else None
     return ridge(coupling.sigma, m, tau, S_m)
 
@@ -105,11 +100,11 @@ def truncated(coupling: Coupling, kept: np.ndarray, x: Array) -> Transformer:
 
     >>> import torch
     >>> from repro.jiang2024.couplings import Coupling, powers
-    >>> from repro.jiang2024.rate import plain, truncated
+    >>> from repro.jiang2024.rate import truncated
     >>> coupling = Coupling(powers(2, 64))  # sigma_i = i^-2
     >>> x = torch.linspace(0, 1, 9, dtype=torch.float64)[:, None]
     >>> for m in (1, 4, 16):  # m_h
-    ...     network = truncated(coupling, plain(coupling.sigma, m), x)
+    ...     network = truncated(coupling, coupling.sigma[:m], x)
     ...     print(m, round((network(x) - coupling.target()(x)).abs().max().item(), 4))
     1 0.05
     4 0.0157
@@ -134,11 +129,10 @@ def with_diagonal(coupling: Coupling, r: int, x: Array) -> Transformer:
         1{u in I_t} (rho - rho~)(u, u)   for queries,        1{v in I_t}   for keys,
     make it exact and change nothing else: m_h = r + tau.
     """
-    sigma, terms = plain(coupling.sigma, r), slice(r)
+    sigma, terms = coupling.sigma[:r], slice(r)
 
     def rooms(x: Array) -> Array:  # 1{x in I_t} for t = 1, ..., tau
-        inside = couplings.floor(x / 2) == numbers(np.arange(1, coupling.pieces + 1), x)
-        return inside.to(x.dtype) if isinstance(x, torch.Tensor) else rationals(inside.astype(int))
+        return side_by_side(*(encodings.inside(x, t) for t in range(1, coupling.pieces + 1)))
 
     def queries(x: Array) -> Array:
         weighted = numbers(sigma, x) * coupling.queries(x, terms)

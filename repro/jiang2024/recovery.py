@@ -6,8 +6,7 @@ variation distance, from 0 to 1, of row t of the trained attention A from the ta
 "F o f recovers the identity, or the norm": `readout` is F^(W_V f^(x(t))), the output on the
 sequence (x(t), ..., x(t)), and is compared with the task's own F o f.
 
-A small loss implies neither: attention is not fixed by the map (gauge.py), and F o f only where
-constant sequences are inputs (Proposition B.1 (1)), which they are not for centres of gravity.
+A small loss implies neither (gauge.py, and the claim on Figure 5).
 """
 
 import statistics
@@ -19,7 +18,7 @@ import torch
 from torch import Tensor
 
 from repro.jiang2024.learner import JUDGED, FitAttention, Learner, batch, trained, untrained
-from repro.jiang2024.tasks import Displayed
+from repro.jiang2024.tasks import Displayed, OneHot
 from repro.training import Outcome
 
 
@@ -76,7 +75,7 @@ def judged(spec: FitAttention, outcome: Outcome | None = None) -> Recovered:
     return of_tokens(spec.task, learner, batch(spec, -2, JUDGED)[0])
 
 
-def of_tokens(task: Displayed, learner: Learner, tokens: Tensor) -> Recovered:
+def of_tokens(task: Displayed | OneHot, learner: Learner, tokens: Tensor) -> Recovered:
     """The network in float32, the task's own numbers in double precision."""
     exact = tokens.double()
     with torch.no_grad():

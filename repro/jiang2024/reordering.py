@@ -14,8 +14,6 @@ from repro.training import Adam, Muon, Trapezoid
 
 @dataclass(frozen=True)
 class Setting:
-    """A first training, then `further` steps for each order from the weights it ends with."""
-
     selection: Selection
     shape: Shape
     recipe: Recipe

@@ -267,14 +267,10 @@ def on_a_grid(values: np.ndarray, w: np.ndarray) -> np.ndarray:
 
     Returns (tau k^tau, n), in floating point.
     """
-    tau, k, n = values.shape
-    rows = []
-    for weights in w.astype(float):
-        u = np.zeros((k,) * tau + (n,))
-        for s, weight in enumerate(weights):
-            u += weight * values[s].reshape((1,) * s + (k,) + (1,) * (tau - s - 1) + (n,))
-        rows.append(u.reshape(-1, n))
-    return np.concatenate(rows)
+    tau, k, _ = values.shape
+    places = np.indices((k,) * tau).reshape(tau, -1)  # of token s in every sequence
+    parts = [f[at] for f, at in zip(values, places, strict=True)]
+    return np.concatenate([sum(map(np.multiply, row, parts)) for row in w.astype(float)])
 
 
 def separation(points: np.ndarray) -> float:

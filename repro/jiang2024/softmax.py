@@ -44,18 +44,10 @@ def moved(logits: Array, delta: Array, values: Array) -> Array:
     return inner(change[..., None, :], values.mT)[..., 0, :]
 
 
-def oscillation(delta: Tensor) -> Tensor:
-    return delta.amax(-1) - delta.amin(-1)
-
-
-def diameter(values: Tensor) -> Tensor:
-    """The largest Euclidean distance of two of the values."""
-    return (values[..., :, None, :] - values[..., None, :, :]).norm(dim=-1).amax((-1, -2))
-
-
 def bounds(values: Tensor, delta: Tensor) -> dict[str, Tensor]:
     """Of |moved|; the last is (42) without the error of f, and with sup |f| / 2 before the sum."""
-    D, omega = diameter(values), oscillation(delta)
+    D = (values[..., :, None, :] - values[..., None, :, :]).norm(dim=-1).amax((-1, -2))
+    omega = delta.amax(-1) - delta.amin(-1)
     return {
         "D tanh(ω/4)": D * (omega / 4).tanh(),
         "D ω/4": D * omega / 4,

@@ -21,7 +21,6 @@ is a fact about training.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -51,18 +50,15 @@ class Spectrum:
 
     @property
     def coupling(self) -> Coupling:
-        return _coupling(self.alpha, self.rank)
+        if self.rank is None:
+            return endless(self.alpha, MOST)
+        return Coupling(powers(self.alpha, self.rank))
 
     def draw(self, generator: torch.Generator, count: int) -> Tensor:
         return torch.rand(count, TAU, 1, generator=generator, dtype=torch.float64)
 
     def wanted(self, tokens: Tensor) -> Tensor:
         return self.coupling.target()(tokens)[..., None]
-
-
-@cache
-def _coupling(alpha: str, rank: int | None) -> Coupling:
-    return endless(alpha, MOST) if rank is None else Coupling(powers(alpha, rank))
 
 
 def kept(task: Spectrum, m: int) -> np.ndarray:

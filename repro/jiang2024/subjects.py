@@ -6,7 +6,7 @@ redrawn      the trained network, but for W_Q and W_K of the last layer, which a
 mixed        inputs, every other of which is of another kind: one colour, or one word repeated
 """
 
-from collections.abc import Mapping
+import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,16 +48,11 @@ class Subject:
 
 def of_images(trained: VisionTransformer, untrained: VisionTransformer, images: Tensor) -> Subject:
     """`images` (count, 3, ., .) as the networks want them."""
-    last = f"layers.{trained.shape.depth - 1}.attention"
-    parts = (f"{last}.W_Q", f"{last}.W_K")
-    redrawn = trained.shape.build()
-    redrawn.load_state_dict(_grafted(trained.state_dict(), untrained.state_dict(), parts))
     images = images.double()
     mixed = images.clone()
     mixed[::2] = mixed[::2].mean((-1, -2), keepdim=True)
-    for network in (trained, untrained, redrawn):
-        network.double().requires_grad_(False)
-    return Subject(trained, untrained, redrawn, images, mixed)
+    last = f"layers.{trained.shape.depth - 1}.attention"
+    return _of(trained, untrained, (f"{last}.W_Q", f"{last}.W_K"), images, mixed)
 
 
 def of_sentences(
@@ -67,18 +62,21 @@ def of_sentences(
     name = "newstest2014" if (texts / "newstest2014.en").exists() else "all"
     english = [pair[0] for pair in parallel.read(texts, name)]
     tokens = Pieces.read(folder / "vocab.txt").of_length(english, tau, count)
-    trained = MiniLM.read(folder / "model.safetensors", shape).double()
-    untrained = MiniLM.untrained(seed, shape).double()
-    last = f"encoder.layer.{shape.depth - 1}.attention.self"
-    parts = (f"{last}.query", f"{last}.key")
-    redrawn = MiniLM(shape, _grafted(trained.weights, untrained.weights, parts))
     mixed = tokens.clone()
     mixed[::2, 1:-1] = tokens[::2, 1:2]
-    return Subject(trained, untrained, redrawn, tokens, mixed)
+    trained = MiniLM.read(folder / "model.safetensors", shape)
+    last = f"encoder.layer.{shape.depth - 1}.attention.self"
+    parts = (f"{last}.query", f"{last}.key")
+    return _of(trained, MiniLM.untrained(seed, shape), parts, tokens, mixed)
 
 
-def _grafted(
-    own: Mapping[str, Tensor], others: Mapping[str, Tensor], parts: tuple[str, ...]
-) -> dict[str, Tensor]:
-    """Tensors whose names begin with one of `parts` are the others'."""
-    return {name: (others if name.startswith(parts) else own)[name] for name in own}
+def _of(
+    trained: Network, untrained: Network, parts: tuple[str, str], inputs: Tensor, mixed: Tensor
+) -> Subject:
+    """`parts` of the redrawn network are those of the untrained one."""
+    for network in (trained, untrained):
+        network.double().requires_grad_(False)
+    redrawn = copy.deepcopy(trained)
+    for part in parts:
+        redrawn.get_submodule(part).load_state_dict(untrained.get_submodule(part).state_dict())
+    return Subject(trained, untrained, redrawn, inputs, mixed)

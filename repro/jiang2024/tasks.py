@@ -57,6 +57,10 @@ class Displayed(ABC):
 
     d: int
 
+    @property
+    def outputs(self) -> int:
+        return self.d
+
     @abstractmethod
     def weights(self, x: Array) -> Array: ...
 
@@ -92,10 +96,6 @@ class Nearest(Displayed):
     def inputs(self) -> int:
         return 2 * self.d
 
-    @property
-    def outputs(self) -> int:
-        return self.d
-
     def draw(self, generator: torch.Generator, count: int) -> Tensor:
         return _uniform(generator, count, self.tau, self.inputs)
 
@@ -124,7 +124,7 @@ class Gravity(Displayed):
     length: int = 10
     shortest: int = 2
     marks: tuple[Literal["segment", "position"], ...] = ("segment",)  # what stands last, counted
-    outputs = 1  # without annotation: no field
+    outputs = 1  # type: ignore  # without annotation: no field
 
     @property
     def inputs(self) -> int:
@@ -193,10 +193,6 @@ class Selection(Displayed):
     def inputs(self) -> int:
         return self.d + self.k + 1
 
-    @property
-    def outputs(self) -> int:
-        return self.d
-
     def draw(self, generator: torch.Generator, count: int) -> Tensor:
         s = torch.randint(self.tau, (count, self.tau, self.k), generator=generator)
         return self.tokens(_uniform(generator, count, self.tau, self.d), s.double())
@@ -222,8 +218,8 @@ class Selection(Displayed):
 
 
 @dataclass(frozen=True)
-class OneHot(Displayed):
-    """A task whose last columns, integers below `size`, are written as unit vectors."""
+class OneHot:
+    """The task, whose last columns, integers below `size`, are written as unit vectors."""
 
     task: Gravity | Selection
     columns: int
@@ -253,11 +249,8 @@ class OneHot(Displayed):
     def weights(self, x: Tensor) -> Tensor:
         return self.task.weights(self.plain(x))
 
-    def f(self, x: Tensor) -> Tensor:
-        return self.task.f(self.plain(x))
+    def wanted(self, tokens: Tensor) -> Tensor:
+        return self.task.wanted(self.plain(tokens))
 
-    def logits(self, x: Tensor, keys: Tensor, sharpness: Any) -> Tensor:
-        return self.task.logits(self.plain(x), self.plain(keys), sharpness)
-
-    def F(self, z: Tensor) -> Tensor:
-        return self.task.F(z)
+    def readout(self, tokens: Tensor) -> Tensor:
+        return self.task.readout(self.plain(tokens))

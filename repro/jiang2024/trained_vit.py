@@ -3,10 +3,6 @@
 The fixed permutation is an Order: where the patches of an image stand in its sequence. "Initialize
 the model with parameters that are trained on the original" is FitImages.start, the training whose
 last weights are the first of this one. Errors are on the first `judged` training and test images.
-
-The paper's permutation is mild: in raster order it rolls an image by a row and two patches. So two
-more orders are looked at: one drawn once, the same for all images, and, as a control, one drawn
-anew for every image at every step, which no position encoding can follow.
 """
 
 import functools

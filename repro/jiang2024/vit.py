@@ -160,9 +160,9 @@ class VisionTransformer(nn.Module):
     def queries_and_keys(self, images: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Of each layer, (batch, heads, tokens, m_h) each."""
         x, found = self.tokens(images), []
-        for before, layer in zip((nn.Identity(), *self.layers), self.layers, strict=False):
-            x = before(x)
+        for layer in self.layers:
             found.append(layer.attention.queries_and_keys(layer.norm_1(x)))
+            x = layer(x)
         return found
 
     def scores(self, images: Tensor) -> list[Tensor]:

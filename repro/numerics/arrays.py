@@ -53,11 +53,7 @@ def _nonzero(row: list[Any]) -> dict[int, Any]:
 
 
 def _dot(a: dict[int, Any], b: dict[int, Any]) -> Any:
-    found = flint.fmpq(0)
-    for k, v in b.items():
-        if k in a:
-            found += a[k] * v
-    return found
+    return sum((a[k] * v for k, v in b.items() if k in a), flint.fmpq(0))
 
 
 def exponentials(logits: Array, admissible: Array, normalised: bool) -> Array:

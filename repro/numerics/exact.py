@@ -95,15 +95,8 @@ def _odd(value: Any) -> float:
 def annihilator(columns: np.ndarray) -> np.ndarray:
     """The w with sum_i w_i columns[i] = 0, exactly, for n + 1 rows of n rational functions."""
     rows, n = columns.shape
-    scaled = [_integers(column) for column in columns.T]
-    kernel, nullity = flint.fmpz_mat(scaled).nullspace()
+    integers, _ = flint.fmpq_mat(n, rows, rationals(columns.T).ravel().tolist()).numer_denom()
+    kernel, nullity = integers.nullspace()
     if rows != n + 1 or nullity != 1:
         raise ValueError(f"one w for {rows} points and {n} functions, there are {nullity}")
     return vector([kernel[i, 0] for i in range(rows)])
-
-
-def _integers(column: np.ndarray) -> list[int]:
-    """A multiple of the column that is integer: w does not depend on the factor."""
-    exact = [rational(value) for value in column]
-    common = math.lcm(*(int(value.q) for value in exact))
-    return [int(value.p) * (common // int(value.q)) for value in exact]

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -109,11 +110,14 @@ def relation(sign: str) -> str:
     return _SIGNS.get(sign, sign)
 
 
-@lru_cache(maxsize=1024)
-def origins(sources: tuple[Source, ...]) -> Markup:
+def origins(sources: Iterable[Source]) -> Markup:
     """What a bound is made of: `roundoff 4 u M²`, the kind set apart."""
-    terms = [Markup("<b>{}</b> {}").format(source.kind, source.why) for source in sources]
-    return Markup(" + ").join(terms)
+    return _origins(tuple((source.kind, source.why) for source in sources))
+
+
+@lru_cache(maxsize=1024)
+def _origins(terms: tuple[tuple[str, str], ...]) -> Markup:
+    return Markup(" + ").join(Markup("<b>{}</b> {}").format(*term) for term in terms)
 
 
 def seconds(value: Any) -> str:

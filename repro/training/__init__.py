@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from repro.training.outcome import Outcome
 from repro.training.recipes import SGD, Adam, Constant, Cosine, Muon, OneCycle, Trapezoid
-from repro.training.spec import Spec, canonical, key
+from repro.training.spec import Spec, key
 from repro.training.store import Busy, NotComputed, Store, Stored
 from repro.training.workspace import Checkpoint, Workspace
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SGD", "Adam", "Busy", "Checkpoint", "Constant", "Cosine", "Diverged", "Muon", "NotComputed",
     "OneCycle", "Outcome", "Spec", "Stack", "Store", "Stored", "Trapezoid", "Workspace",
-    "canonical", "fit", "generator_at", "key",
+    "fit", "generator_at", "key",
 ]  # fmt: skip
 
 

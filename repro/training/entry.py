@@ -3,7 +3,7 @@
     root/<kind>/<key>/spec.json           what was trained; its hash is the key
     root/<kind>/<key>/result.json         numbers, curves, checksums, how it came about
     root/<kind>/<key>/state.safetensors   tensors
-    root/<kind>/<key>.lock, .holder, .checkpoint.safetensors            while it is being trained
+    root/<kind>/<key>.lock, .holder, .checkpoint  while it is being trained
     root/<kind>/.<key>.*                  unfinished; swept by the next who holds the lock
 
 A folder is prepared beside its final place and appears by one rename. Reading compares the spec and

@@ -11,9 +11,7 @@ from repro.files import DamagedFile
 if TYPE_CHECKING:
     from torch import Tensor
 
-# With these quotes it can only be a key of the header; within a string they would be escaped.
-_SEAL = b'"sha256":"'
-_BLANK = b"?" * 64
+_SEAL = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True)
@@ -59,25 +57,15 @@ def unpack(data: bytes) -> "dict[str, Tensor]":
 
 
 def pack_sealed(tensors: "Mapping[str, Tensor]", note: str) -> bytes:
-    """`pack` with a note and a checksum of the whole file in its header.
-
-    The checksum is taken with its own place left blank, so it covers every other byte.
-    """
-    data = pack(tensors, {"note": note, "sha256": _BLANK.decode()})
-    before, place, after = data.partition(_SEAL + _BLANK)
-    assert place, "safetensors has changed how it writes metadata"
-    return before + _SEAL + sha256(data).encode() + after
+    """`pack` with a note in its header, and before it a checksum of all that."""
+    data = pack(tensors, {"note": note})
+    return hashlib.sha256(data).digest() + data
 
 
 def unpack_sealed(data: bytes) -> "tuple[dict[str, Tensor], str]":
     """Tensors and note, or DamagedFile if a single bit differs from what was packed."""
-    before, place, rest = data.partition(_SEAL)
-    seal, after = rest[:64], rest[64:]
-    if not place or sha256(before + place + _BLANK + after).encode() != seal:
+    seal, data = data[:_SEAL], data[_SEAL:]
+    if hashlib.sha256(data).digest() != seal:
         raise DamagedFile("its checksum differs")
-    tensors = unpack(data)
     length = int.from_bytes(data[:8], "little")  # a safetensors file begins with that of its header
-    note = json.loads(data[8 : 8 + length]).get("__metadata__", {}).get("note")
-    if note is None:
-        raise DamagedFile("it has no note: it is no checkpoint")
-    return tensors, note
+    return unpack(data), json.loads(data[8 : 8 + length])["__metadata__"]["note"]

@@ -162,7 +162,7 @@ class Store:
         if self.mode == "refresh":
             origin["run"] = self.run  # what an earlier run began is to be trained anew as well
         workspace = Workspace(
-            slot.beside("checkpoint.safetensors"), device=self.device, origin=origin,
+            slot.beside("checkpoint"), device=self.device, origin=origin,
             pause=self._checkpoint_every, progress=self._progress,
             say=lambda message: self._say(f"{slot}: {message}"),
         )  # fmt: skip

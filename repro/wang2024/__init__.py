@@ -7,10 +7,10 @@ Section 4, A.1        fixed.py (Theorem 4.1), fixed_heads.py
 Section 5, B, C       adaptive.py (Theorems 5.1, 5.4, Propositions 5.3, 5.5), moving.py
                       printed_weights.py (C.1), pointer.py (Proposition 5.2)
 Appendix C.2          budgets.py: how many heads, and the theorems for every H
-What these do         following.py (Theorem 5.1, Proposition 5.5), following_tmx.py (Proposition
-                      5.3), nested.py (Theorem 5.4, Section 5.3)
+What these do         following.py (Theorem 5.1), nested.py (Theorem 5.4); Propositions 5.3, 5.5 and
+                      Section 5.3: the claims themselves
 Trained               trained_transformer.py (4.1, 5.1, 5.4), trained_parts.py (E.1, F.6, 6.1)
-Section 6, D.1        essential.py (Theorem 6.1), decaying.py (what it does), recurrent.py (RNNs)
+Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (RNNs)
 Theorems 4.1, 6.1     width.py (the width of the readout)
 Lemmas E.1, E.2       exponentials.py
 Lemmas E.4, E.5       powers.py

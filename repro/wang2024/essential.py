@@ -4,10 +4,8 @@ phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}, p_h = exponents[h]; x_t in bl
 in block k of D = (M + 1) d numbers; E_Attn = sum_k |rho_k - phi_k|_1, E_FFN = sup |f - FFN|.
 
 Proof, for both types of RPE.
-1. W_E puts x_t into block 0 and 0 elsewhere. Head h has p = p_h and W_V = (v_h1, ..., v_hM) as a
-   column of multiples of I_d, from block 0 to blocks 1, ..., M, with v_hk = alphas[h, k] times the
-   normaliser sum_j e^{p_h phi_type(j)}. With W_O = I block k holds sum_s phi_k(s) x_{t-s}. Here s
-   runs from 0 for lin and from 1 for log; put phi_k(0) = 0 for log.
+1. As in step I of fixed.py block k holds sum_s phi_k(s) x_{t-s}. Here s runs from 0 for lin and
+   from 1 for log; put phi_k(0) = 0 for log.
 2. The residual keeps x_t in block 0. The ReLU layer reads y_k = block_k + r_k x_t with
    r_k = rho_k(0) - phi_k(0), so y_k - (X * rho_k)(t) = sum_{s >= 1} (phi_k - rho_k)(s) x_{t-s}: at
    most |rho_k - phi_k|_1 on N_+, since |x_t| <= 1. E_Attn is their sum over k.
@@ -40,19 +38,18 @@ from typing import Any
 
 import flint
 import numpy as np
+import torch
 
-from repro.numerics import l1
+from repro.numerics import barron, l1
+from repro.numerics.exact import rationals
 from repro.numerics.l1 import Best, Exponentials, Kernel, Powers
-from repro.numerics.logarithms import ball
+from repro.numerics.logarithms import Log, ball
 from repro.numerics.roundoff import unit
 from repro.wang2024 import fixed
-from repro.wang2024.fixed import apart, blocks, identity, normalisers
+from repro.wang2024.fixed import apart, blocks, identity, normalisers, scalar_readout
+from repro.wang2024.heads import summed
 from repro.wang2024.kernels import cosine, exponential, later, log_cosine, power
-from repro.wang2024.model import (
-    Array,
-    FeedForward,
-    Transformer,
-)
+from repro.wang2024.model import Array, FeedForward, Layer, Transformer
 
 BITS = 256  # of the weights, before they are rounded
 DIRECTIONS = 64  # in which the adversary looks
@@ -238,3 +235,88 @@ def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
     sum over the heads adds H.
     """
     return (3 * n + H + 30) * unit(dtype) * total
+
+
+# --- what these networks do: measured, not judged -------------------------------------------------
+
+norm = functools.partial(np.linalg.norm, axis=-1)
+
+
+def largest_errors(
+    heads: Construction,
+    n: int,
+    neurons: barron.Network,
+    read: Callable[[np.ndarray], np.ndarray],
+    rng: np.random.Generator,
+    device: torch.device | str,
+) -> tuple[float, float]:
+    """|TF - |X * rho|_2| at the last token in float64: for random signs, and the worst found.
+
+    The adversary takes `read` for the readout of the m neurons.
+    """
+    rho = heads.memories.values(n)
+    random = rng.choice([-1.0, 1.0], (8, n, 1))
+    X = np.concatenate([random, [adversary(rho, heads.values(n), read)]])
+    network = heads.transformer(scalar_readout(neurons), n).to(torch.float64, device)
+    outputs = network(torch.tensor(X, device=device))[:, -1, 0].cpu().numpy()
+    errors = np.abs(outputs - norm(convolutions(rho, X)[..., 0]))
+    return float(errors[:-1].max()), float(errors[-1])
+
+
+def readout_error(heads: Construction, neurons: barron.Network) -> float:
+    """E_FFN, proved, on the box that the memories stay in; and rounding in a sum of m neurons."""
+    half = box(heads.memories.norms(), heads.attention_error)
+    rounding = (len(neurons.a) + 20) * unit("float64") * half * float(barron.path_norm(neurons))
+    return barron.sup_error(neurons, half).upper + rounding
+
+
+def trained_error(phi: np.ndarray, example: str) -> float:
+    """The worst error that is found for kernels phi (M, n) with the exact readout."""
+    rho = EXAMPLES[example].values(phi.shape[1])
+    X = adversary(rho, phi, norm)
+    by_phi, by_rho = (convolutions(kernels, X)[:, 0] for kernels in (phi, rho))
+    return float(abs(norm(by_phi) - norm(by_rho)))
+
+
+def kernels(heads: Construction, n: int, **changes: Any) -> np.ndarray:
+    """phi_k(s) of the construction as unit impulses show it, for f(y) = y, in float64; (M, n)."""
+    whole = heads.transformer(identity_readout(len(heads.best)), n, **changes).to(torch.float64)
+    impulses = torch.eye(n, dtype=torch.float64)[:, :, None]
+    return whole(impulses)[:, -1, :].numpy()[::-1].T
+
+
+def gaps(heads: Construction, n: int, **changes: Any) -> np.ndarray:
+    """|rho_k(s) - phi_k(s)|; for f(y) = y sums over s are errors at the worst input; (M, n)."""
+    return np.abs(kernels(heads, n, **changes) - heads.memories.values(n))
+
+
+def without_present(heads: Construction, n: int, at_zero: Sequence[Any]) -> float:
+    """Error at x = (1, 0, 0, ...), the present being read as if rho(0) were `at_zero`."""
+    found = kernels(heads, n, at_zero=at_zero)[:, 0]
+    return float(abs(norm(heads.memories.values(1)[:, 0]) - norm(found)))
+
+
+def exactly(
+    rpe: str,
+    exponents: Sequence[Any],
+    alphas: Any,
+    at_zero: Sequence[Any],
+    X: Sequence[Any],
+    *,
+    residual: bool = True,
+) -> np.ndarray:
+    """The memories at the last token of X, as f(y) = y reads them, or the attention alone."""
+    readout, tokens = identity_readout(len(at_zero)), rationals(X)[:, None]
+    weights = exponents, rationals(alphas), rationals(at_zero).tolist()
+    whole = network(rpe, *weights, readout, length=len(X))
+    if residual:
+        return whole(tokens)[-1]
+    return whole.layers[0].attention(tokens * whole.W_E[:, 0])[-1, 1:]
+
+
+def with_token_in_block_1(X: Sequence[Any]) -> Any:
+    """D = M d as printed, but with the residual: the output for rho(s) = 2^-s and f(y) = y."""
+    slopes = (Log(2),)
+    attention = summed("lin", slopes, normalisers("lin", slopes, len(X)))  # alpha = 1
+    layer, one = Layer(attention, identity_readout(1)), rationals([[1]])
+    return Transformer(one, one[0] * 0, (layer,))(rationals(X)[:, None])[-1, 0]

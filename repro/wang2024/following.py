@@ -1,10 +1,9 @@
 """What networks of adaptive.py do with their pointers, in every arithmetic: measured, not judged.
 
-Theorem 5.1's two layers, Proposition 5.5's M + 1 beside them; for nested memories see nested.py.
+Theorem 5.1's two layers; for nested memories see nested.py.
 """
 
 import functools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -263,51 +262,3 @@ def fetching_maps(
             places[t] = t - int(steps[t - reach, l - 1])
             wanted[t, places[t]] = 1
         yield weight, places, float(np.abs(weight - wanted)[reach:].sum(1).max())
-
-
-# --- Proposition 5.5: two pointers in two layers, and in M + 1 = 3 --------------------------------
-
-
-def shallow_and_deep(heads: Sequence[Moving]) -> list[Transformer]:
-    """Theorem 5.1's two layers and Proposition 5.5's M + 1."""
-    stages = (adaptive.two_layers, adaptive.one_by_one)
-    return [adaptive.transformer(TWO_POINTERS, heads, of(TWO_POINTERS)) for of in stages]
-
-
-def compared(heads: Sequence[Moving], n: int) -> tuple[int, int, Any]:
-    """How many windows of n tokens; outputs of both that differ, in balls by 1e-30; deep error."""
-    target, windows = TWO_POINTERS, TWO_POINTERS.windows(n)
-    with flint.ctx.workprec(BITS):
-        both = (rigorous(one)(rationals(windows)) for one in shallow_and_deep(heads))
-        wide, deep = (outputs[:, target.reach :, 0] for outputs in both)
-        differ = wide != deep if heads[0].rpe == "lin" else ~(abs(wide - deep) < 1e-30).astype(bool)
-        error = adaptive.largest(deep - rationals(target(windows)))
-    return len(windows), int(differ.sum()), error
-
-
-class Point(NamedTuple):
-    error: float
-    bound: float  # sqrt 3 E_Attn
-    rounding: float  # 5 eps A (1 + beta_max T), for each memory
-
-
-@functools.cache
-def depth_curves(
-    rpe: str, Hs: tuple[int, ...], n: int, device: str
-) -> dict[int, tuple[Point, Point]]:
-    """H heads in each layer, float64: split between both memories, or all for one.
-
-    Largest errors on all windows of n tokens, for two layers and for M + 1.
-    """
-    target, found = TWO_POINTERS, {}
-    costs = [float(budgets.cost(rpe, T)) for T in target.distances]
-    for H in Hs:
-        points = []
-        for number, hs in enumerate((budgets.allocate(H, costs, 2), [H] * target.M)):
-            heads = [moving.fitted(rpe, *pair) for pair in zip(target.distances, hs, strict=True)]
-            network = shallow_and_deep(heads)[number]
-            error = adaptive.float_error(network, target, target.windows(n), device)
-            bound = math.sqrt(3) * adaptive.attention_error(heads)
-            points.append(Point(error, bound, sum(5 * one.floor for one in heads)))
-        found[H] = tuple(points)
-    return found

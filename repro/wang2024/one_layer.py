@@ -6,24 +6,20 @@ linear function of u_t through the 8 points: seven hinges and a constant (`formu
 -1, 0, 1. So a layer whose heads make 2 I{s = 1} + 4 I{s = 2} within e in l1 errs by at most e.
 """
 
-import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-import flint
 import numpy as np
-import torch
 
-from repro.numerics import exact, l1
+from repro.numerics import exact
 from repro.numerics.barron import Network
-from repro.wang2024 import fixed, heads, moving, targets
+from repro.wang2024 import fixed, targets
 from repro.wang2024.model import Transformer
 
 FORMULA = {-7: 1, -5: -2, -3: 2, -1: -1, 1: -1, 3: 1, 5: 1}  # the weight of (u - node)_+
 CONSTANT = -1
-PAST = ((1, 2), (2, 4))  # what the heads fetch: 2 x_{t-1} + 4 x_{t-2}
 
 
 def formula(u: int) -> int:
@@ -63,36 +59,3 @@ def interpolated(rpe: str, n: int) -> tuple[Transformer, list[Any]]:
     exponents, alphas, errors = fixed.interpolated(rpe, (1, 2), H, exact.rational(level))
     fetched = 2 * alphas[:, 0] + 4 * alphas[:, 1]
     return network(rpe, exponents, fetched, n), errors
-
-
-class InFloat64(NamedTuple):
-    """The largest error of a fitted layer, the l1 error of its heads, and their floor eps A."""
-
-    error: float
-    l1: float
-    floor: float
-
-
-@functools.cache
-def in_float64(
-    rpe: str, H: int, past: tuple[tuple[int, int], ...], n: int, seed: int, device: torch.device
-) -> InFloat64:
-    """At the last of n tokens: all windows of 8 after random older tokens, and the worst signs."""
-    exponents = moving.usual_exponents(rpe, H)
-    kernel = l1.Kernel(
-        lambda s: flint.arb(dict(past).get(s, 0)),
-        lambda start: flint.arb(sum(w for s, w in past if s >= start)),
-    )
-    fit = heads.fit(rpe, kernel, exponents, n)
-    alphas = exact.rationals(fit.values / fixed.normalisers(rpe, exponents, n).astype(float))
-    layer, target = network(rpe, exponents, alphas, n).to(torch.float64, device), targets.NESTED
-    attention = layer.layers[0].attention
-    gap = np.array([float(head.W_V[1, 0]) for head in attention.heads])
-    gap = gap @ attention.kernel(n).cpu().numpy()
-    gap[[s for s, _ in past]] -= [w for _, w in past]
-    recent = target.windows(8)
-    older = target.draw(len(recent), n - 8, np.random.default_rng(seed))
-    worst = target.continued(target.windows(3), gap)
-    tried = [np.concatenate([older, recent], axis=1), worst]
-    error = max(fixed.errors(layer, target, some)[..., -1].max() for some in tried)
-    return InFloat64(error, fit.error, fit.floor)

@@ -31,7 +31,7 @@ least 1 (`certificate`), and 0 in place of the layer errs by no more. In other w
 |1 - rho_g(u)| + |rho_g(v)|, token v forces |rho_g(u)| + |1 - rho_g(v)|, and these add up to 2 or
 more. The printed 2/3 is not sharp.
 
-With a feed-forward network (`look_at_all`) the same layer is enough: heads of Theorem 4.1 fetch
+With a feed-forward network (`looking_at_all`) the same layer is enough: heads of Theorem 4.1 fetch
 x_{t-1}, ..., x_{t-T}, and ReLUs choose. For integers c = x_t - v and |z| <= 1
     relu(z + 1 - 2c) + relu(z + 1 + 2c) - z - 1 - 2|c| - I{c = 0}  =  z I{c = 0},
 where I{c = 0} = relu(c + 1) - 2 relu(c) + relu(c - 1). So (B) is about attention alone.
@@ -52,14 +52,14 @@ import flint
 import numpy as np
 import torch
 
-from repro.numerics.barron import Network, path_norm
+from repro.numerics.barron import Network
 from repro.numerics.exact import rational, rationals, vector
 from repro.numerics.logarithms import Log, ball
 from repro.wang2024 import exponentials, fixed, moving, powers
 from repro.wang2024.heads import EPS, block, exact
 from repro.wang2024.model import Attention, Head, Transformer
 from repro.wang2024.moving import Moving
-from repro.wang2024.targets import Readout, Target, neurons
+from repro.wang2024.targets import neurons
 
 LONG = 24  # tokens of the worst windows
 QUARTER = flint.fmpq(1, 4)
@@ -266,20 +266,6 @@ def least_mean_square(pointer: Pointer, n: int, present: str) -> flint.fmpq:
     return (int(y @ y) - explained) / len(x)
 
 
-def look_at_all(pointer: Pointer) -> Target:
-    """The same function as one of x_t and the fixed memories x_{t-1}, ..., x_{t-T}."""
-    T, network = pointer.T, chooser(pointer)
-
-    def choose(x: np.ndarray) -> np.ndarray:
-        back = np.vectorize(pointer.g.__getitem__, otypes=[int])(x[..., 0].astype(int))
-        return np.take_along_axis(x, back[..., None], axis=-1)[..., 0]
-
-    steep = float(path_norm(network))  # a Barron function is Lipschitz
-    readout = Readout("the memory that x_t names", T + 1, choose, steep, network)
-    tokens = np.array(pointer.tokens, dtype=float)[:, None]
-    return Target.fixed("look at all", range(1, T + 1), readout, tokens)
-
-
 def chooser(pointer: Pointer) -> Network:
     """f(x_t, z_1, ..., z_T) = z_{g(x_t)} at the tokens x_t and |z| <= 1."""
     rows = []
@@ -301,14 +287,14 @@ def chooser(pointer: Pointer) -> Network:
 
 
 def looking_at_all(n: int) -> tuple[Transformer, Any, Any]:
-    """`look_at_all` for SHIFTED by one layer of Theorem 4.1, lin; exact.
+    """SHIFTED by one layer of Theorem 4.1, which fetches x_{t-1}, x_{t-2}, x_{t-3}; lin, exact.
 
     The network; its largest error on all windows of n tokens; and the sum of the l1 errors.
     """
     found = [exponentials.Interpolant(B, 4, "1/256") for B in (1, 2, 3)]
     alphas = np.array([phi.alphas for phi in found], dtype=object).T
-    target = look_at_all(SHIFTED)
-    network = fixed.transformer(target, "lin", found[0].exponents, alphas, length=n)
+    reads = fixed.scalar_readout(chooser(SHIFTED))
+    network = fixed.network("lin", found[0].exponents, alphas, reads, length=n)
     x = SHIFTED.windows(n)
     error = max(abs(network(rationals(x)[..., None])[:, -1, 0] - SHIFTED(x)))
     return network, error, sum(phi.error for phi in found)

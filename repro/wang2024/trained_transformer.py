@@ -216,16 +216,11 @@ def _random(spec: FitTransformer, draw: Generator) -> Transformer:
         return Layer(attention, FeedForward(a, normal(m, D, size=D**-0.5), normal(m)))
 
     layers = [layer(number == spec.layers) for number in range(1, spec.layers + 1)]
-    if spec.attention_only:
-        layers[-1] = Layer(layers[-1].attention, _last_coordinate(D))
+    if spec.attention_only:  # x_D = relu(x_D) - relu(-x_D)
+        end = [0] * (D - 1)
+        reads = fixed.scalar_readout(targets.neurons((1, [*end, 1], 0), (-1, [*end, -1], 0)))
+        layers[-1] = Layer(layers[-1].attention, reads.to(torch.float64))
     return Transformer(normal(D, target.d, size=0.5), normal(D, size=0.5), layers)
-
-
-def _last_coordinate(D: int) -> FeedForward:
-    """x_D = relu(x_D) - relu(-x_D)."""
-    b = torch.zeros(2, D, dtype=torch.float64)
-    b[:, -1] = torch.tensor([1.0, -1.0])
-    return FeedForward(torch.tensor([[1.0, -1.0]], dtype=b.dtype), b, torch.zeros_like(b[:, 0]))
 
 
 def _one_layer(spec: FitTransformer) -> tuple[Transformer, float]:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import pytest
 
 from repro import files
-from repro.cluster import listing
+from repro.cluster import prefetch
 from repro.training import Outcome, Spec, Store, Workspace, entry
 from repro.training.store import DamagedEntry
 from tools.reliability.battle import (
@@ -167,7 +167,7 @@ OFTEN = {"truncated": 40, "bit flipped": 200}
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", [*entry.FILES, "checkpoint.safetensors"])
+@pytest.mark.parametrize("name", [*entry.FILES, "checkpoint"])
 def test_a_damaged_file_is_set_aside_and_the_next_result_is_right(tmp_path, name, damage):
     """Only a flipped bit may change no value, and so be let through: 1E-05."""
     chance, slot = random.Random(f"{name} {damage}"), slot_of(tmp_path, FEW)
@@ -198,7 +198,7 @@ def checkpoint_of_half(root):
 
     with pytest.raises(KeyboardInterrupt):
         Store(root, checkpoint_every=0.0).get(FEW, partial(train, note=stop))
-    return slot_of(root, FEW).beside("checkpoint.safetensors").read_bytes()
+    return slot_of(root, FEW).beside("checkpoint").read_bytes()
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -225,10 +225,10 @@ def test_a_damaged_entry_makes_a_readonly_run_red_and_prefetch_makes_it_anew(dem
     done = demo.run("--store-mode", "readonly", "-n0")
     assert done.returncode == 1, done.stdout
     assert "checksum of state.safetensors differs" in done.stdout
-    assert "to set it aside and train it anew: run without --store-mode readonly" in done.stdout
+    assert "to train it anew: run without --store-mode readonly" in done.stdout
     verdicts = [demo.result(id)["verdict"] for id in ("lemma-1", "lemma-2")]
     assert verdicts == ["error", "not-run"]
-    missing = listing.from_records(demo.artifacts)
+    missing = prefetch.from_records(demo.artifacts)
     assert entry.key in {one.key for one in missing}
     assert len(missing) == 2
 

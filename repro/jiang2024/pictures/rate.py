@@ -1,4 +1,4 @@
-"""Theorem 4.1, Table 2, Sections 5.2 and D.1: exponents, floors, and what networks cost."""
+"""Theorem 4.1, Table 2, Section D.1: exponents, floors, and what networks cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -129,16 +129,6 @@ def neurons(
     figure.axes[1].legend(loc="upper center")
     figure.axes[1].set_ylim(top=30 * max(sides["printed"]))
     return figure
-
-
-def spectrum(sigma: Sequence[float], seen: Mapping[int, Sequence[float]]) -> "figures.Figure":
-    """Singular values of the kernel, and of sampled score matrices divided by tau."""
-    ks, look = range(1, len(sigma) + 1), {"linestyle": ":"}
-    drawn = [figures.Curve("bound", ks, sigma, "of the kernel", {"marker": "s", "linestyle": "-"})]
-    for (tau, values), role in zip(seen.items(), ("control", "construction"), strict=True):
-        drawn.append(figures.Curve(role, ks, values, f"of a sample, τ = {tau}", look))
-    y, size = "singular value / τ", (6.4, 4.2)
-    return figures.curves({"": drawn}, x="k", y=y, log="", ticks=True, size=size, columns=3)
 
 
 def orderings(

@@ -1,4 +1,4 @@
-"""Figures 1 to 3: errors and spectra of trained networks against the size of the head."""
+"""Figures 1 to 3: trained networks against the size of the head; Figure 4: losses."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -65,16 +65,15 @@ def as_printed(panels: Mapping[str, tuple[float, Mapping[str, Seeds]]]) -> "figu
 
 
 def losses(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], guess: float | None = None
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], guess: float
 ) -> "figures.Figure":
     """Of several trainings (steps, values), and the error of a guess that all of them can make."""
     drawn = [
         figures.Curve("trained", *curve, name, {"marker": "", "linewidth": 1, "color": f"C{k}"})
         for k, (name, curve) in enumerate(curves.items())
     ]
-    if guess is not None:
-        last = next(iter(curves.values()))[0][-1]
-        drawn.append(figures.Curve("floor", [0, last], [guess] * 2, "best guess from u(t)"))
+    last = next(iter(curves.values()))[0][-1]
+    drawn.append(figures.Curve("floor", [0, last], [guess] * 2, "best guess from u(t)"))
     return figures.curves({"": drawn}, x="step", y="mean square error of a batch", size=(7.2, 4.0))
 
 
