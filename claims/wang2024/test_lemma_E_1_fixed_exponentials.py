@@ -177,8 +177,9 @@ def test_audit_heads_from_which_the_bound_of_the_proof_is_below_1(T, claim):
     """Over all n, with M(n) of the bump enclosed; as printed, and with 1 - e^-alpha corrected."""
     bounds = {p: printed_bounds.exponential_delta(T, printed=p) for p in (True, False)}
     first = {printed: bound.heads() for printed, bound in bounds.items()}
-    row = "heads until the proof's bound is below 1"
-    claim.cell(row, f"T = {T}", paper=first[True], ours=first[False], note="paper: (1 − 1/e)^n")
+    for printed, constant in ((True, "printed"), (False, "corrected")):
+        name = "heads until the bound of the proof is below 1"
+        claim.record(name, first[printed], constant=constant)
     claim.record("best n", bounds[False].best_n(first[False]))
     for printed, bound in bounds.items():
         settings = {"equation": PROOF, "constant": "printed" if printed else "corrected"}

@@ -372,7 +372,7 @@ def test_control_T_powers_are_enough_for_one_instant_only(claim):
 
 
 @pytest.mark.parametrize("T", [3, 5], ids="T={}".format)
-def test_control_with_fewer_than_T_powers_nothing_beats_silence(T, claim):
+def test_control_with_fewer_than_T_powers_nothing_beats_the_zero_kernel(T, claim):
     """B = T alone needs T powers: (t/T)^-beta is a multiple of t^-beta."""
     exponents = range(2, T + 1)
     z = necessity.against_powers(T, exponents)

@@ -206,7 +206,7 @@ def test_the_arithmetic_of_the_proof_is_right(claim):
 
 
 @pytest.mark.certified
-def test_audit_the_proofs_constants_promise_nothing_below_50000_heads(claim):
+def test_audit_the_proofs_constants_promise_nothing_for_few_heads(claim):
     """From which m on the printed bound, at its best n, is below sum t^-beta; ours, at m = 4."""
     for beta in (Fraction(5, 2), Fraction(4), Fraction(5)):
         norm = kernels.power(beta).tail(1)

@@ -5,9 +5,9 @@ For a target with M memories that do not depend on each other, M + 1 layers inst
     (H^(M+1) / H^(2))^(2n) = sum_k b_k^2 / (sum_k b_k)^2  <=  1.
 We read b_k = a_k^(n+1), a_k = e^{0.01 T_k} (lin) or T_k^1.01 (log): print does not define b_k.
 
-Checked, in rationals, for random costs and splits: both bounds follow from the error
-a_k^(n+1) / H_k^n of each memory; Theorem 5.1 is the best split of H heads over the memories,
-Proposition 5.5 gives each memory all H. The true ratio is at most the printed one, at most 1, and
+Checked: both bounds at points worked out by hand. In rationals, for random costs and splits: both
+bounds follow from the error a_k^(n+1) / H_k^n of each memory; Theorem 5.1 is the best split of H
+heads over the memories, Proposition 5.5 gives each memory all H. The true ratio is at most the printed one, at most 1, and
 for equal T it is M^-(2n+1): for M = 4 a ratio of heads of .125, .177, .210 at n = 1, 2, 4. In the
 networks that are built the neurons are counted, max against sum.
 Controls: the printed sum b^2 / (sum b)^2 is never below 1/M; unequal splits of the heads.
@@ -26,10 +26,11 @@ Not checked: that as many heads are necessary; both sides are upper bounds.
 
 from fractions import Fraction
 
+import flint
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import theorem
+from repro.bounds import rounding_error, theorem
 from repro.numerics import exact
 from repro.wang2024 import adaptive, budgets, moving, targets
 
@@ -118,6 +119,22 @@ def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
     printed.at_least(theorem(Fraction(1, M), "Cauchy and Schwarz, equality for equal b"))
     over = claim.measured("over the true ratio", least / budgets.ratio([1] * M, n), equation="C.2")
     over.at_least(theorem(M ** (2 * n), "M^(2n), 16 here"))
+
+
+@pytest.mark.certified
+def test_both_bounds_at_points_worked_out_by_hand(claim):
+    """E_Attn / C(1) for H = 10 heads: a = e at T = 100 (lin), a = 10^1.01 at T = 10 (log)."""
+    e, ten = flint.arb(1).exp(), flint.arb(10)
+    for rpe, layers, by_hand in (
+        ("lin", [[100]], e**2 / 10),
+        ("lin", [[100, 100]], (2 * e) ** 2 / 10),
+        ("lin", [[100], [100]], e**2 * flint.arb(2).sqrt() / 10),
+        ("log", [[10]], ten ** flint.arb("2.02") / 10),
+        ("log", [[10], [10]], ten ** flint.arb("2.02") * flint.arb(2).sqrt() / 10),
+    ):
+        found = budgets.extraction(rpe, layers, 10, 1)
+        number = claim.measured("E_Attn / C(1)", found, equation="C.2", rpe=rpe, T=str(layers))
+        number.within(by_hand, rounding_error(1e-12, "radii of the balls of 53 bits and more"))
 
 
 @pytest.mark.exact
