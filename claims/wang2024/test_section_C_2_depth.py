@@ -7,9 +7,9 @@ We read b_k = a_k^(n+1), a_k = e^{0.01 T_k} (lin) or T_k^1.01 (log): print does 
 
 Checked: both bounds at points worked out by hand. In rationals, for random costs and splits: both
 bounds follow from the error a_k^(n+1) / H_k^n of each memory; Theorem 5.1 is the best split of H
-heads over the memories, Proposition 5.5 gives each memory all H. The true ratio is at most the printed one, at most 1, and
-for equal T it is M^-(2n+1): for M = 4 a ratio of heads of .125, .177, .210 at n = 1, 2, 4. In the
-networks that are built the neurons are counted, max against sum.
+heads over the memories, Proposition 5.5 gives each memory all H. The true ratio is at most the
+printed one, at most 1, and for equal T it is M^-(2n+1): for M = 4 a ratio of heads of .125, .177,
+.210 at n = 1, 2, 4. In the networks that are built the neurons are counted, max against sum.
 Controls: the printed sum b^2 / (sum b)^2 is never below 1/M; unequal splits of the heads.
 
 False as printed: the equality. It is "<=" only, and no choice of the b_k makes it an equality: the
