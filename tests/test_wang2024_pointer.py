@@ -97,11 +97,12 @@ def test_the_adversary_adds_up_every_error():
 
 
 @pytest.mark.parametrize("pointer", [PRINTED, SHIFTED, BINARY, Pointer({-1: 4, 1: 1, 2: 2})])
-def test_the_certificate_proves_1(pointer):
+def test_the_certificate_proves_half_the_width_of_the_tokens(pointer):
     x, weights = certificate(pointer, 7)
+    half = q(max(pointer.tokens) - min(pointer.tokens)) / 2
     for present in ("unseen", "affine", "any function"):
         for scale in (1, -3):
-            assert lower_bound(scale * weights, columns(pointer, x, present), pointer(x)) == 1
+            assert lower_bound(scale * weights, columns(pointer, x, present), pointer(x)) == half
     assert (len(x), sum(map(abs, weights), q(0))) == (4, 1)
 
 

@@ -52,7 +52,7 @@ def few_powers(draw):
 
 
 @pytest.mark.exact
-def test_no_weights_of_t_exponentials_beat_silence(claim):
+def test_no_weights_of_t_exponentials_beat_the_zero_kernel(claim):
     def wrong(case):
         T, u = case
         z = necessity.against_exponentials(T, u)
@@ -65,7 +65,7 @@ def test_no_weights_of_t_exponentials_beat_silence(claim):
 
 
 @pytest.mark.exact
-def test_no_weights_of_t_minus_1_powers_beat_silence(claim):
+def test_no_weights_of_t_minus_1_powers_beat_the_zero_kernel(claim):
     def wrong(case):
         T, exponents = case
         z = necessity.against_powers(T, exponents)
@@ -165,7 +165,7 @@ def test_the_best_weights_of_random_exponents_leave_exactly_1(rpe, claim):
 
 @pytest.mark.parametrize("T", [1, 3, 5], ids="T={}".format)
 @pytest.mark.best_in_class
-def test_a_kernel_better_than_silence_has_T_zeros_in_the_disc(T, claim):
+def test_a_kernel_better_than_the_zero_kernel_has_T_zeros_in_the_disc(T, claim):
     """Rouche: the best weights of T + 2 and T + 4 exponentials 3^-ht, as rationals nearby."""
     for heads in (T + 2, T + 4):
         found = optimum("lin", [logarithms.Log(3) * h for h in range(1, heads + 1)], T)
@@ -178,7 +178,7 @@ def test_a_kernel_better_than_silence_has_T_zeros_in_the_disc(T, claim):
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])
-def test_control_one_head_more_beats_silence(rpe, claim):
+def test_control_one_head_more_beats_the_zero_kernel(rpe, claim):
     """H = T + 1 exponentials, or T powers, T = 5: the hypothesis on H is the only one broken."""
     T = 5
     if rpe == "lin":
@@ -189,7 +189,7 @@ def test_control_one_head_more_beats_silence(rpe, claim):
     claim.measured("gain on the zero kernel", 1 - error, equation="H = T + 1, or T").at_least(least)
 
 
-def test_control_in_l2_a_single_head_beats_silence(claim):
+def test_control_in_l2_a_single_head_beats_the_zero_kernel(claim):
     """The best multiple of 2^-t leaves 1 - (1 - u^2) u^(2T) of the square, T = 3: l1 is needed."""
     T, times = 3, np.arange(WINDOW)
     left = np.linalg.lstsq(0.5 ** times[:, None], 1.0 * (times == T))[1].item()

@@ -4,9 +4,13 @@ y_t is a piecewise linear function of u_t = x_t + 2 x_{t-1} + 4 x_{t-2} with slo
 hinges and a constant. So one layer without dot product, whose heads make 2 I{s = 1} + 4 I{s = 2}
 within e in l1, errs by at most e (repro/wang2024/one_layer.py).
 
+The same holds for every chain of memories by sign with T_i = 2, whatever K <= M. Proof: every t_i
+is 1 or 2, so y_t is a function of x_t, x_{t-1}, x_{t-2} with values -1 and 1. u_t tells the 8
+triples apart by odd integers, and the lines through the 8 points have slopes -1, 0 or 1.
+
 Checked, exactly: the formula on all triples; the layer in rationals, with T + 1 = 3 heads (lin) and
-2 heads (log) of class (7), on all windows; that the same holds for every chain of memories by sign,
-K <= M <= 5: depth K + 1 + I{M >= K+1} in Theorem 5.4, depth 1 here. In float64: error against H.
+2 heads (log) of class (7), on all windows; the chains with K <= M <= 5: depth K + 1 + I{M >= K+1}
+in Theorem 5.4, depth 1 here. In float64: error against H.
 Controls: heads that do not see x_{t-2}, with the readout and with any.
 
 Not checked: what depth can save for long memories. A function of R + 1 signs has 2^(R+1) points.
@@ -79,7 +83,8 @@ def test_one_layer_for_every_depth_of_nesting(claim):
         deepest = max(deepest, len(adaptive.nested(target)) + 1)
         steepest = max(steepest, *map(abs, itertools.accumulate(bends.values())))
     claim.record("pairs (K, M)", len(pairs))
-    claim.record("largest slope", steepest)
+    most = theorem(1, "values −1 and 1 at neighbouring odd u")
+    claim.measured("largest slope", steepest, equation="|y(u) − y(v)| ≤ |u − v|").at_most(most)
     claim.measured("triples with another y_t, over all (K, M)", wrong, equation="L = 1").equals(0)
     claim.measured("largest L of Theorem 5.4", deepest, equation="K + 1 + I{M ≥ K+1}").equals(6)
 

@@ -11,7 +11,7 @@ Checked: the integers p_t against the recurrence of T_N; for every T up to 60 (l
 p_T is the largest for the N of the proof, and the explicit form; the rate of growth against G; that
 exact interpolants, certified optima and float64 fits all obey; the least error under a bound on the
 weights, by linear programming over 40 exponents, beside the error that the inequality forces; the
-reach of a layer in float64: eps A exceeds 1 from T = 15 on, and measured it ends before T = 10.
+reach of a layer in float64, where eps A exceeds 1 from T = 15 on.
 Controls: alternating and complex exponents; the inequality without its error term.
 
 Not checked: that G is the true rate. The weights of the best coefficients grow faster.

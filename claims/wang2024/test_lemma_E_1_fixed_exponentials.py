@@ -3,8 +3,10 @@
 For every n there is a C(n) such that for all T, m >= 1 some phi(t) = sum_k alpha_k e^{-beta_k t},
 beta_k > 0, has ||I{. = T} - phi||_1 <= C(n) e^{0.01 (n+1) T} / m^n over all integers t >= 0.
 
-The statement holds. The least possible constant is C(n) = max_T T^n e^{-0.01 (n+1) T}, because for
-m > T any accuracy can be reached and for m <= T none (repro/wang2024/exponentials.py).
+The lemma holds. The least possible constant is C(n) = max_T T^n e^{-0.01 (n+1) T}: for m > T any
+accuracy can be reached (repro/wang2024/exponentials.py), and for m <= T nothing is better than the
+zero kernel, whose error is 1 (repro/wang2024/necessity.py).
+The printed proof has a gap in its explicit constant, which the statement does not mention.
 
 Checked: the statement with that constant, in rationals, for T up to 50. The optimum over all
 coefficients, enclosed from both sides, also through a Transformer in balls at the input of the
@@ -16,7 +18,7 @@ optimal weights rounded to float64.
 
 Readings: the maximum over k <= 10 in the definition of M(n) is one over k <= n. M(n) itself is
 taken to be that maximum, the smallest number that the proof allows.
-Not checked: all T, m and n at once by computation; the proof covers them.
+Not checked by computation: all T, m and n at once; the proof covers them.
 """
 
 import functools
@@ -175,8 +177,9 @@ def test_audit_heads_from_which_the_bound_of_the_proof_is_below_1(T, claim):
     """Over all n, with M(n) of the bump enclosed; as printed, and with 1 - e^-alpha corrected."""
     bounds = {p: printed_bounds.exponential_delta(T, printed=p) for p in (True, False)}
     first = {printed: bound.heads() for printed, bound in bounds.items()}
-    row = "heads until the proof's bound is below 1"
-    claim.cell(row, f"T = {T}", paper=first[True], ours=first[False], note="paper: (1 − 1/e)^n")
+    for printed, constant in ((True, "printed"), (False, "corrected")):
+        name = "heads until the bound of the proof is below 1"
+        claim.record(name, first[printed], constant=constant)
     claim.record("best n", bounds[False].best_n(first[False]))
     for printed, bound in bounds.items():
         settings = {"equation": PROOF, "constant": "printed" if printed else "corrected"}

@@ -3,9 +3,10 @@
 For every n there is a C(n) such that for all T and m some psi(u) = sum_k alpha_k e^{-beta_k u},
 beta_k > 0, has ||I{. = B} - psi(. - B)||_1 <= C(n) e^{0.01 (n+1) T} / m^n for every 1 <= B <= T.
 
-The error for B is the sum of |I{u = 0} - psi(u)| over the integers u >= -B. It cannot fall as B
-grows. So the worst B is T, the best coefficients are those of Lemma E.1 for T, moved by T, and the
-least possible C(n) is the same. B = 0, which Proposition B.4 uses, is covered.
+Proof, from Lemma E.1: with u = t - B the error for B is the sum of |I{u = 0} - psi(u)| over the
+integers u >= -B, a part of the sum for T. So the worst B is T. For B = T put psi(u) = phi(u + T):
+the error is that of phi against I{. = T}. Hence the best coefficients are those of Lemma E.1 for T,
+moved by T, and the least possible C(n) is the same. B = 0, which Proposition B.4 uses, is covered.
 
 Checked, in rationals: the error grows from B - 1 to B by |psi(-B)|, for random psi; an interpolant
 for T up to 50 serves every B with the same error, within the statement. The optimum for all B at
@@ -14,7 +15,7 @@ carries B_t, in rationals and in float64.
 Controls: coefficients that are not moved; B = T + 1; the wrong direction.
 
 Readings: T = 0 is admitted in print and claims nothing.
-Not checked: other constants. Those of the proof are the ones of Lemma E.1, and are audited there.
+Not checked: the constants of the printed proof, which are those of Lemma E.1 (its claim).
 """
 
 import functools

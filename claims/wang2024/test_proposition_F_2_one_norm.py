@@ -1,16 +1,20 @@
 """Proposition F.2 (wang2024, Appendix F.2): B_p = B_infinity, with equal norms, for all p >= 1.
 
-Proof in repro/numerics/barron.py: relu(t z) = t relu(z), so each neuron can be scaled to
-|b|_1 + |c| = 1 and given a probability in proportion to its size. That leaves f and B_1 as they
-are and makes all sizes equal, so that B_infinity of the new measure is B_1 of the old one; and
-B_1 <= B_p <= B_infinity for every measure.
+Proof, for every probability measure rho that represents f. Let s = |a| t with t = |b|_1 + |c|, and
+S = E_rho s. For finitely many neurons this is `rebalanced` in repro/numerics/barron.py.
+1. Let 0 < S < infinity. The density s/S makes rho a probability measure. Move each of its points,
+   where s > 0, to (S sign a, b/t, c/t), and call the result rho'. All of its sizes are S.
+2. rho' represents f: E_rho'[a relu(b.x + c)] = E_rho[(s/S) S sign(a) relu((b.x + c)/t)], and since
+   relu is homogeneous this is E_rho[|a| sign(a) relu(b.x + c)] = f(x).
+3. So |f|_(B_infinity) <= S for every rho with finite S (for S = 0, f = 0), and thus
+   |f|_(B_infinity) <= |f|_(B_1). By Jensen's inequality B_1 <= B_p <= B_infinity for every measure.
 
 Checked: in rationals, for random measures on finitely many neurons: each
 rebalanced neuron times its probability is the old product, so f is the same everywhere; f agrees at
 a point; every moment E s^p is S^p. For an example, the four norms before and after.
 Controls: a measure left as it is; rebalancing with relu^2 in place of relu.
 
-Not checked: measures with infinitely many neurons, for which the same formula is a density.
+Not checked by computation: measures with infinitely many neurons, which the proof covers.
 """
 
 import math

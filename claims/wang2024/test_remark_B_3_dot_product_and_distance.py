@@ -11,8 +11,12 @@ that is the indicator of the key t - g_k(x_t), within their l1 error (float64, a
 Controls: the RPE alone, and the dot product alone: both lose the memory whatever the weights of
 the heads are, by 1 at least.
 
-Readings: "x_{s - g_i(x_t)}" is printed for lin-RPE where s - g_i(x_t) is meant. The weights are
-those of repro/wang2024/adaptive.py, since the printed ones have dot product 0 (Theorem 5.1).
+For every head, every window and every distance this is an identity: W_Q x_t = beta_h g_k(x_t) and
+W_K x_{t-s} = 1 (lin; log has beta_h log g_k(x_t) and log 2 / log 2), and p phi(s) = -beta_h s or
+-beta_h log s.
+
+Readings: for lin-RPE the remark prints the token x_{s - g_i(x_t)} where the number s - g_i(x_t) is
+meant. The weights are those of repro/wang2024/adaptive.py: as printed, W_Q and W_K are transposed.
 """
 
 import dataclasses
@@ -217,32 +221,3 @@ def test_control_either_part_alone_loses_the_memory(part, rpe, claim):
         a, b = (outputs[row] for row in rows)
         same = a == b if rpe == "lin" else a.overlaps(b)
         claim.measured("one output for both pasts", same, equation="p = 0").equals(True)
-
-
-def lag_and_token(t, s):
-    """The logit is -beta (s - g) with g = x_t + 2; printed is x_{s - g}."""
-    x = [1, -1, 1, -1]
-    g = x[t] + 2
-    return s - g, x[s - g]
-
-
-def test_reading_the_logit_contains_a_token(claim):
-    """x_{s - g} is printed for s - g: with x = (1, -1, 1, -1), t = 3, s = 3, g = 1 it is x_2."""
-    x, t, s = [1, -1, 1, -1], 3, 3
-    _, heads, network = built("FOLLOW", "lin")
-    tokens = adaptive.pointed(network, exact.rationals(x)[:, None])
-    head, beta = network.layers[1].attention.heads[0], heads[0].exponents[0]
-    weight = logarithms.exp(head.logits(tokens, "lin", distances(4))[t, t - s])
-    lags = [k for k in range(-4, 5) if beta.of**-k == weight]
-    claim.measured("numbers k with logit = −β k", len(lags), equation="B.3").equals(1)
-    claim.counterexample(
-        "the logit has the form of the token x_{s - g(x_t)}",
-        input={"x_0, ..., x_3": x, "t": t, "s": s, "g(x)": "x + 2"},
-        measured=lags[0],
-        expected=x[s - (x[t] + 2)],
-        equation="−logit / β = x_{s − g}",
-        printed=False,
-        program=lag_and_token,
-        t=t,
-        s=s,
-    )

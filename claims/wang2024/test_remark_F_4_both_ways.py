@@ -5,13 +5,14 @@ f, then f is a Barron function with norm at most Q. Proof: rebalanced, the netwo
 the compact set |a| <= Q, |b|_1 + |c| = 1; some of them converge weakly, a relu(b.x + c) is
 continuous there, and the limit represents f.
 
-Illustrated: in rationals, the interpolants of x^2 at k/m have m neurons, the path norm 3 - 2/m and
-the error 1/(4 m^2); their measures have all moments of the limit 2 dt on relu(x - t), whose norm is
-3, up to O(1/m). Neurons drawn from them keep to the bound of Lemma F.6. Well-spread networks for
-|y|_2 have path norms that tend to 2d, the bound of its norm.
+Supported by examples: in rationals, the interpolants of x^2 at k/m have m neurons, the path norm
+3 - 2/m and the error 1/(4 m^2); their measures have all moments of the limit 2 dt on relu(x - t),
+whose norm is 3, up to O(1/m). Neurons drawn from them keep to the bound of Lemma F.6. Well-spread
+networks for |y|_2 have path norms that tend to 2d, the bound of its norm.
 Control: networks whose path norms grow converge to a step, which is no Barron function.
 
-Not checked: the inverse theorem itself, a statement about all sequences.
+Not checked: the inverse theorem itself, a statement about all sequences; the paper names it and
+states no form of it.
 """
 
 import math

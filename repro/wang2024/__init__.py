@@ -13,7 +13,7 @@ Trained               trained_transformer.py (4.1, 5.1, 5.4), trained_parts.py (
 Section 6, D.1        essential.py (Theorem 6.1), recurrent.py (RNNs)
 Theorems 4.1, 6.1     width.py (the width of the readout)
 Lemmas E.1, E.2       exponentials.py
-Lemmas E.4, E.5       powers.py
+Lemmas E.4, E.5       powers.py, needle.py (Lemma E.5 with its constants)
 Lemmas E.3, E.6       kernels.py
 All of E, as heads    heads.py; the constants of the proofs: printed_bounds.py
 Section F.1, Table 1  t5.py

@@ -21,7 +21,13 @@ lemma says m^n E <= 1 for E = E_(m-1)(f), the best error. Here is what is true.
    without the 2 for k = n. Sinwel (1981) has all n steps at once, with 2^-n K_n, K_n <= pi/2, for
    (pi/4)^n.
 
-By 3 the constant 1 is right for m >= n: by the elementary steps for n <= 5, by Sinwel's for n > 5.
+4. By 3 the constant 1 is right for m >= n. n <= 5: by the elementary steps. n > 5, with v = n/m:
+if v >= e/4, interpolation gives m^n E <= 2 (n/e)^n / n! <= 2 / sqrt(2 pi n) < 1. If v <= e/4,
+Sinwel gives m^n E <= (pi/2) 2^-n prod_(i < n) 1 / (1 - i/m), and the sum of -log(1 - i/m) is at
+most m times the integral of -log(1 - x) over [0, v], that is n k(v),
+    k(v) = 1 + (1 - v) log(1 - v) / v, which grows with v, and k(e/4) < log 2 - 0.22.
+So m^n E <= (pi/2) e^(-0.22 n) < 1.
+
 By 1 and 2 it is right for m <= n <= 37, and wrong from n = 38 on: for m near 0.65 n both bounds
 grow like 1.1168^n. Repair: the constant 1.12^n. The upper bound of 2 is the chance that 2n coins
 miss n heads by m or more; with m = u n, Chernoff's bound for it and n! >= sqrt(2 pi n) (n/e)^n make

@@ -23,13 +23,14 @@ Take those of Lemma E.4 (log) or E.1 (lin) for T = g(v_i): r m heads, and every 
 (log) or T + 1 (lin) on.
 
 (B). Attention without dot product, softmax or not, is c + sum_s rho_s x_{t-s} (Remark 3.2). Let g
-differ at two tokens u and v, g(u), g(v) >= 1, and let -1 and 1 be tokens. Take x_t = u or v, the
-tokens at distance (g(u), g(v)) as (1, -1) or (-1, 1), and anything, but the same, elsewhere. With
-weights 1/4, -1/4 (for u) and -1/4, 1/4 (for v) the four outputs h(x_t) + sum_{s >= 1} rho_s x_{t-s}
-cancel, whatever rho and the function h are, and the four targets add up to 1. So some error is at
-least 1 (`certificate`), and 0 in place of the layer errs by no more. In other words, token u forces
-|1 - rho_g(u)| + |rho_g(v)|, token v forces |rho_g(u)| + |1 - rho_g(v)|, and these add up to 2 or
-more. The printed 2/3 is not sharp.
+differ at two tokens u and v, g(u), g(v) >= 1; let a be the least token and b the largest. Take
+x_t = u or v, the tokens at distance (g(u), g(v)) as (b, a) or (a, b), and anything, but the same,
+elsewhere. With weights 1/4, -1/4 (for u) and -1/4, 1/4 (for v) the four outputs
+h(x_t) + sum_{s >= 1} rho_s x_{t-s} cancel, whatever rho and the function h are, and the four
+targets add up to (b - a)/2. So some error is at least (b - a)/2 (`certificate`), and the constant
+(a + b)/2 in place of the layer errs by no more. For the tokens -1, 0, 1 these are 1 and 0: token u
+forces |1 - rho_g(u)| + |rho_g(v)|, token v forces |rho_g(u)| + |1 - rho_g(v)|, and these add up to
+2 or more. The printed 2/3 is not sharp.
 
 With a feed-forward network (`looking_at_all`) the same layer is enough: heads of Theorem 4.1 fetch
 x_{t-1}, ..., x_{t-T}, and ReLUs choose. For integers c = x_t - v and |z| <= 1
@@ -221,9 +222,10 @@ def certificate(pointer: Pointer, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Four windows (4, n), and weights that annihilate h(x_t) + sum_{s >= 1} rho_s x_{t-s}."""
     g, pairs = pointer.g, itertools.combinations(pointer.tokens, 2)
     u, v = next((u, v) for u, v in pairs if 0 < g[u] != g[v] > 0)
-    x = np.full((4, n), pointer.tokens[0])
-    for row, (present, sign) in enumerate(itertools.product((u, v), (1, -1))):
-        x[row, [-1 - g[u], -1 - g[v], -1]] = sign, -sign, present
+    low, *_, high = pointer.tokens
+    x = np.full((4, n), low)
+    for row, (present, pair) in enumerate(itertools.product((u, v), ((high, low), (low, high)))):
+        x[row, [-1 - g[u], -1 - g[v], -1]] = *pair, present
     return x, vector([QUARTER, -QUARTER, -QUARTER, QUARTER])
 
 

@@ -1,22 +1,28 @@
-"""Lemma F.5, false."""
+"""Lemma F.5: for n >= 38 there are f and m with m^n E_(m-1)(f) > M(n)."""
 
-from fractions import Fraction as F
+from fractions import Fraction
 from math import comb, factorial
 
+# The error of a polynomial from below. On [0, 1] put x = (1 + cos t) / 2. Then
+#     x^N = 4^-N (C(2N, N) + 2 sum_k C(2N, N-k) cos kt).
+# Take the mean over t = pi j / m, j = 0, ..., m, with signs (-1)^j and half weights at both ends.
+# It has norm 1, is 0 for cos kt with k < m, and 1 for k = m, 3m, 5m, ... (0 for the others).
 
-# x^N on [0,1] = 2^(1-2N) sum_k C(2N, N-k) T*_k + const. The mean over the m+1 extrema of T*_m with alternating signs (ends halved)
-# has norm 1, kills degrees < m and maps T*_k to 1 if k is an odd multiple of m, else to 0 or, for lower k, 0.
-def lower(N, m):
-    return F(2 * sum(comb(2 * N, N - r * m) for r in range(1, N // m + 1, 2)), 4**N)
+
+def error_from_below(N, m):
+    """At least the distance of x^N from the polynomials of degree m - 1."""
+    return Fraction(2 * sum(comb(2 * N, N - k) for k in range(m, N + 1, 2 * m)), 4**N)
 
 
-n, m = 100, 65  # f = x^101/101!: f^(k)(0) = 0 for k <= 100, f^(100) = x, M(100) = 1
-r = lower(n + 1, m) / factorial(n + 1) * m**n
-print("n 100, m 65: m^n E / M >=", float(r))
-assert r > 6
-for n in range(
-    38, 201
-):  # f_w with f_w^(n) = min(x/w, 1): M(n) = 1, |f_w - x^n/n!| <= w/(n-1)!, w -> 0
-    assert max(lower(n, m) * m**n / factorial(n) for m in range(n // 2, n)) > 1
-print("n = 38:", float(max(lower(38, m) * m**38 / factorial(38) for m in range(1, 39))))
-assert lower(38, 25) * 25**38 / factorial(38) > F(102, 100)
+n, m = 100, 65
+# f = x^101 / 101!: its derivatives up to order 100 vanish at 0, and M(100) = max |f^(100)| = 1.
+found = error_from_below(n + 1, m) / factorial(n + 1) * m**n
+print(f"n = {n}, m = {m}: m^n E / M(n) is at least {float(found):.3f}; the lemma says at most 1")
+assert found > 6
+
+# n = 38, m = 25: let f^(38) = min(x/w, 1). Then M(38) = 1, and f is within w / 37! of x^38 / 38!.
+n, m = 38, 25
+found = error_from_below(n, m) / factorial(n) * m**n
+print(f"n = {n}, m = {m}: at least {float(found):.4f}, up to what w costs")
+w = Fraction(1, 10**100)
+assert found - w / factorial(n - 1) * m**n > 1
