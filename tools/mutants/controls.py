@@ -19,6 +19,7 @@ scale is run at laptop scale, if its trainings are in the store; what is left is
 import argparse
 import ast
 import contextlib
+import importlib
 import io
 import tempfile
 import tomllib
@@ -37,6 +38,7 @@ from tools.mutants import swap
 LAST = "artifacts/mutants/controls.txt"
 FOLDER = Path(__file__).parent / "controls"
 PREFIX = "test_control"
+PACKAGES = ("fang2022", "jiang2024", "wang2024", "numerics")
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,8 @@ class Mending:
         except BadEntry as error:
             self.errors[told] = str(error)
             return
+        for name in PACKAGES:  # a mend names modules in full, whatever the claim imports
+            vars(item.module).setdefault(name, importlib.import_module(f"repro.{name}"))
         held = getattr(item.module, entry.function)
         function = getattr(held, "__wrapped__", held)  # what a cache wraps
         before, function.__code__ = function.__code__, code
