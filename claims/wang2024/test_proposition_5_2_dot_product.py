@@ -335,12 +335,12 @@ def weight_with_plus(x, s):
     return 2.0 ** (x + 1 + s), 2.0 ** (x + 1 - s)
 
 
-def test_reading_the_bias_enters_with_a_minus(claim):
+def test_printed_the_bias_enters_with_a_plus(claim):
     """Printed is <W_Q x_t, W_K x_{t-s}> + p s. With p = beta = log 2, x_t = 0, s = 2 that is
     3 log 2, while -p (s - g(x_t)), to which it is set equal, is -log 2. By (4) it is p phi(s)."""
     beta, s, x = logarithms.Log(2), 2, 0
     claim.counterexample(
-        "the bias of lin-RPE is p s", input={"beta": "log 2", "s": s, "x": x}, printed=False,
+        "the bias of lin-RPE is p s", input={"beta": "log 2", "s": s, "x": x},
         measured=logarithms.exp(beta * (x + 1) + beta * s),
         expected=logarithms.exp(beta * (x + 1 - s)),
         equation="⟨W_Q x_t, W_K x_(t−s)⟩ + p s = −p (s − g)", program=weight_with_plus, x=x, s=s,
@@ -349,21 +349,3 @@ def test_reading_the_bias_enters_with_a_minus(claim):
     ours = layer.scores(layer.heads[0], pointer.embedded(np.array([1, 1, x])))[-1, 0]
     stated = logarithms.exp(layer.heads[0].p * (x + 1 - s))
     claim.measured("share of x_(t−2)", ours, equation="p φ(s)").equals(stated)
-
-
-def columns_of_W_Q():
-    """W_Q = (1, 1) as a column has so many columns; and x_t so many entries."""
-    W_Q, x_t = [[1], [1]], [0, 1]
-    return len(W_Q[0]), len(x_t)
-
-
-def test_reading_W_Q_and_W_K_are_rows(claim):
-    """Printed in R^(2 x 1), so that W_Q x_t with x_t in R^2 is not defined."""
-    claim.counterexample(
-        "W_Q = (1, 1) as a column times x_t", input={"W_Q": [[1], [1]], "x_t": [0, 1]},
-        measured=len([[1], [1]][0]), expected=2, equation="columns of W_Q = entries of x_t",
-        printed=False, program=columns_of_W_Q,
-    )  # fmt: skip
-    W_Q = pointer.attention(moving.interpolated("lin", 2, "1/10"), 1).heads[0].W_Q
-    assert W_Q is not None
-    claim.measured("shape of W_Q here", tuple(W_Q.shape), equation="1 x D").equals((1, 2))

@@ -7,11 +7,11 @@ each other can share a layer.
 Checked on the construction: the error over (L, H), and over (H, m), where either alone leaves a
 floor that only the other removes; the same H for every K, and H = T + 1 for every T; the width at
 which drawn memory functions point right; two independent memories in one layer and in two, with
-equal outputs. The text says that nesting K requires K + 1 layers. As a need this is false: one
-layer does the example of Section 5.1, exactly shown. As a count of the construction it is one short
-when M > K.
-Trained, several runs each: networks of one, two and three layers from random starts, all of which
-learn something of the nested parity, three layers more than one; and from the construction.
+equal outputs. The text says that nesting K requires K + 1 layers. This is false: one layer does
+the example of Section 5.1 (K = 2), shown exactly. Corrected: K + 1 + I{M >= K+1} layers suffice
+(repro/wang2024/adaptive.py), and this construction uses all of them.
+Trained, several runs each: networks of one, two and three layers from random starts, recorded, and
+compared from the laptop scale on; and from the construction.
 Controls: layers left out, with the readout of the construction, and with any readout of what has
 been fetched; one head less than T + 1.
 
@@ -195,26 +195,6 @@ def test_printed_nesting_requires_as_many_layers(claim):
     )  # fmt: skip
 
 
-def printed_layers(K, M):
-    """L of Theorem 5.4; and K + 1, as the text after it has it."""
-    return K + 1 + (M >= K + 1), K + 1
-
-
-def test_reading_the_construction_has_K_plus_1_layers(claim):
-    """The text has K + 1 layers, Theorem 5.4 prints one more if M > K, as in the example of
-    Section 5.1 with K = 1, M = 2."""
-    target = targets.NESTED
-    K, M = target.K, target.M
-    printed = K + 1 + int(M >= K + 1)
-    claim.counterexample(
-        "the network for nesting K has K + 1 layers", input={"K": K, "M": M}, printed=False,
-        measured=printed, expected=K + 1, equation="K + 1 + I{M ≥ K + 1} = K + 1",
-        program=printed_layers, K=K, M=M,
-    )  # fmt: skip
-    network = following.nested(target, nested.exact_heads("lin"))
-    claim.measured("layers here", len(network.layers), equation="L of Theorem 5.4").equals(printed)
-
-
 def trained(claim, layers, steps, start="random"):
     quick = claim.at_scale(smoke=1e-2, laptop=5e-3, paper=5e-3)
     spec = fit.FitTransformer(
@@ -239,8 +219,6 @@ def test_networks_of_one_two_and_three_layers_learn(claim):
         gaps = [error / built for error in numbers["largest error"]]
         claim.record("gap to the construction", gaps, L=L)
         squares[L] = numbers["mean square error"]
-        worst = claim.measured("mean square, worst run", max(squares[L]), equation=place, L=L)
-        worst.at_most(chosen(0.9, "no constant has less than 1: below it a run has learnt"))
         if claim.scale != "smoke":
             half = claim.measured("mean square, median", np.median(squares[L]), equation=place, L=L)
             half.at_most(chosen(0.25, "a quarter of the variance: most of the target is learnt"))
