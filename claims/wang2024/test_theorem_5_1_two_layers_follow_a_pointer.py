@@ -15,9 +15,9 @@ networks point right at widths that follow S^2 (lin) and S^2 T^2 (log).
 Misprints, typed in: transposed W_Q and W_K, the log sum from s = 0, E_Attn without its sum over k.
 Controls: no rounding, pointers off by one, too narrow, H <= T heads.
 
-Not checked: E_FFN, which is 0 here; Lemma F.6, corrected, gives it with the factor sqrt((M+1)d + 1),
-and whether an absolute constant would do is open. Lemma E.5, which is its own claim. Windows are finite: what is beyond them is in the l1 errors, proved over all distances.
-Readings: the class is (10), printed (8).
+Not checked: E_FFN, which is 0 here (Lemma F.6 has a factor that depends on M and d; whether an
+absolute constant would do is open); Lemma E.5, which has its own claim. Windows are finite: what is
+beyond them is in the l1 errors, proved over all distances. Readings: the class is (10), printed (8).
 """
 
 import math

@@ -175,9 +175,9 @@ def allocation_faults(case: tuple[Sequence[int], int, int]) -> int:
 
 
 def whole_heads_fault(case: tuple[int, int, Any, Sequence[Any]]) -> int:
-    """(n, H, C, costs): 1 if floor(H a_k / S) heads each cost more than max(2^n C, 1) S^(n+1) / H^n.
+    """(n, H, C, costs): whether H_k = floor(H a_k / S) cost more than max(2^n C, 1) S^(n+1) / H^n.
 
-    All are rational, the costs at least 1.
+    C and the costs are rational, the costs at least 1.
     """
     n, H, C, costs = case
     S = sum(costs)
