@@ -17,7 +17,7 @@ Controls: no rounding, pointers off by one, too narrow, H <= T heads.
 
 Not checked: E_FFN, which is 0 here (Lemma F.6 has a factor that depends on M and d; whether an
 absolute constant would do is open); Lemma E.5, which has its own claim. Windows are finite: what is
-beyond them is in the l1 errors, proved over all distances. Readings: the class is (10), printed (8).
+beyond them is in the l1 errors, proved over all distances. Reading: class (10), printed (8).
 """
 
 import math
