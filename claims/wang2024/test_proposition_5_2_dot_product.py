@@ -17,7 +17,8 @@ Controls: the same heads without dot product; a pointer off by one.
 
 Not checked: that gradient descent finds the layer of (A); no run comes near.
 
-Readings: H = Omega(1/eps) heads in print, 3 are enough. Lemma E.2 is stated for B >= 1 and used for
+Readings: the printed g has g(-1) = 0 and is outside class (10), a gap in the proof; with g = x + 2
+both parts hold. Lemma E.2 is stated for B >= 1 and used for
 B = 0, which it covers (its claim). Fixing x_{-s} = 0 for s >= 3 leaves sum_s rho_s b_E, a constant,
 harmless. phi_exp is phi_lin, W_O^(1) the first row of I.
 """

@@ -10,7 +10,10 @@ rationals. (b) End to end in float64, d = 1 and 2, T = (1, 3): all short windows
 ones found. (c) The least error of any layer with the same exponents, from both sides. (d) The rate
 in m for f = |x|_2. (e) The heads needed. (f) What its constants promise. (g) Training.
 
-Not checked: E_FFN beyond Lemma F.6; the proof's exponents 0.01 h (Lemma E.1); the best exponents.
+False as printed: the readout term needs the factor sqrt(D), D = (M + 1) d. The corrected form is
+proved in repro/wang2024/fixed.py (attention) and repro/numerics/barron.py (readout).
+
+Not checked: the proof's exponents 0.01 h (Lemma E.1); the best exponents.
 """
 
 import functools
