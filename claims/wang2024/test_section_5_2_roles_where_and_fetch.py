@@ -5,8 +5,8 @@ x_{t-g_i(x_t)}. An approximation of g_i within rounding accuracy leaves no error
 it gives a wrong position.
 
 Why for every g and T: [g + e] = g for |e| < 1/2 (lin). g e^e stays below g + 1/2 if and only if
-e < log(1 + 1/(2g)), and above g - 1/2 if and only if -e < -log(1 - 1/(2g)) (log). The first of these
-is the smaller one, it falls with g, and at g = T it exceeds the 1/(4T) of the proof, since
+e < log(1 + 1/(2g)), and above g - 1/2 if and only if -e < -log(1 - 1/(2g)) (log). The first is
+the smaller one, it falls with g, and at g = T it exceeds the 1/(4T) of the proof, since
 log(1 + x) > x/2 for 0 < x <= 1/2.
 
 Checked, on y_t = x_{t-g(x_t)}, g = 1, 2, 3, through the network of Theorem 5.1 in exact arithmetic:
