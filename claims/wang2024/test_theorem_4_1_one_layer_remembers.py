@@ -312,7 +312,7 @@ def printed_share(T, H):
 
 
 def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
-    """For H = M = 2 the first memory has less than one head. Repaired: the best integers."""
+    """For H = M = 2 the first memory has less than one head. Corrected: whole numbers."""
     costs, H = [budgets.cost("lin", far) for far in T], 2
     claim.counterexample(
         "H_k as printed is a number of heads, at least 1",

@@ -269,7 +269,7 @@ def test_printed_query_does_not_read_the_pointer(form, claim):
     """W_Q reads D-M+l, one too far; or is delta_(p,1), so that <W_Q x, W_K x> = 0."""
     tokens, y, error, right = nested.printed_errors(form, 5)
     allowed = theorem(2 * nested.exact_heads("lin").error, "slope 1 in each of two blocks")
-    claim.measured("error, repaired", right, equation="C.1").at_most(allowed)
+    claim.measured("error, corrected", right, equation="C.1").at_most(allowed)
     claim.counterexample(
         "with W_Q as printed the layer fetches x_(t−t_l)", input={"tokens": tokens, "y_t": y},
         measured=error, expected=allowed.value, relation="<=", equation="|TF − y_t| ≤ 2e",
@@ -305,11 +305,11 @@ def change_of_the_stream(l, e):
 @pytest.mark.parametrize("name", ["K=2, M=2", "K=2, M=3"])
 def test_printed_estimate_against_the_embedded_token(name, claim):
     l, e = 2, nested.exact_heads("lin").error
-    squares, repaired = nested.estimate(name, 5, l)
+    squares, corrected = nested.estimate(name, 5, l)
     signs = theorem(l * (1 - e) ** 2, "each of the l blocks holds a sign within e")
     claim.measured("squared norm", squares, equation="(E3)").at_least(signs)
     off = theorem(l * e**2, "against (x_t, x_(t−t₁), …) it is at most l e²")
-    claim.measured("squared norm, repaired", repaired, equation="(E3)").at_most(off)
+    claim.measured("squared norm, corrected", corrected, equation="(E3)").at_most(off)
     claim.counterexample(
         "(E3): Q^(l) (x^(l+1/2) − x^(0)) is at most the root of the sum of e_j², j ≤ l",
         input={"l": l, "targets": name, "e": e}, measured=squares, expected=l * e**2,
