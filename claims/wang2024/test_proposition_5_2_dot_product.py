@@ -91,7 +91,7 @@ def test_float64_layer_falls_with_the_heads(claim):
         if H == 6:
             error.at_most(chosen(1e-5, "five decades below 1, which is left without dot product"))
         least = float(best.error) * (1 - 1e-6) - 5 * heads.floor
-        worst = claim.measured("error at the worst windows", long, equation="sup = l1", H=H)
+        worst = claim.measured("error at the worst windows", long, equation="B.4 (A)", H=H)
         worst.at_least(theorem(least, "the worst signs attain the l1 error; less rounding"))
     for H in (3, 4, 5):
         gain = claim.measured(
@@ -112,7 +112,7 @@ def test_any_pointer_and_log_by_three_heads_for_each_power(g, rpe, m, step, leve
     layer, phis, left = pointer.interpolating(target, rpe, m, step)
     worst = max(pointer.errors(layer, target, target.windows(n)))
     sums = [sum(abs(phi(s)) for s in range(m + (rpe == "log"), n)) for phi in phis]
-    claim.measured("heads", len(layer.heads), equation="r m").equals(3 * m)
+    claim.measured("heads", len(layer.heads), equation="B.4 (A), log").equals(3 * m)
     claim.measured(ERROR, worst, equation="B.4 (A), any g").equals(max(sums))
     apart = f"Lemma {'E.4' if rpe == 'log' else 'E.1'}; powers so far apart that it holds"
     allowed = theorem(Fraction(level), apart)
@@ -203,10 +203,10 @@ def test_trained_without_dot_product_stays_above_both_floors(claim):
     claim.record("largest errors", largest)
     best = claim.measured("largest error, the best run", min(largest), equation="B.4 (B)")
     best.at_least(theorem(1 - 1e-9, "certificate; 1e-9 for rounding"))
-    best = claim.measured("mean square, the best run", min(squares), equation="4/9")
+    best = claim.measured("mean square, the best run", min(squares), equation="B.4")
     least = theorem((1 - 1e-9) * float(floor), "least squares over all affine outputs; rounding")
     best.at_least(least)
-    worst = claim.measured("mean square, the worst run", max(squares), equation="4/9")
+    worst = claim.measured("mean square, the worst run", max(squares), equation="B.4")
     half = chosen((2 / 3 + float(floor)) / 2, "half of what can be learnt, from 2/3 down to 4/9")
     worst.at_most(half)
 
@@ -219,9 +219,9 @@ def test_trained_with_dot_product_gets_below_the_floor_of_those_without(claim):
     claim.record("largest errors", largest)
     floor = chosen(float(FLOOR), "4/9: no layer without dot product has less")
     half = float(np.median(squares))
-    claim.measured("mean square, the median run", half, equation="4/9").at_most(floor)
+    claim.measured("mean square, the median run", half, equation="B.4").at_most(floor)
     if claim.scale != "smoke":
-        claim.measured("mean square, the worst run", max(squares), equation="4/9").at_most(floor)
+        claim.measured("mean square, the worst run", max(squares), equation="B.4").at_most(floor)
 
 
 @pytest.mark.train
@@ -247,7 +247,7 @@ def test_figure_which_token_counts(claim):
     row = np.append(least[-1], least[: s - 1])  # of x_t itself, then of the past
     off = np.abs(row - [0, 1 / 3, 1 / 3, 1 / 3, 0, 0]).max()
     thirds = theorem(1e-12, "E y x_{t−s} / E x² = P(g = s); rounding")
-    claim.measured("least squares less 1/3", off, equation="P(g = s)").at_most(thirds)
+    claim.measured("least squares less 1/3", off, equation="B.4").at_most(thirds)
     shown = {"with dot product, H = 6": fetched, "without: least squares": np.tile(row, (3, 1))}
     rows = {kind: np.abs(table).round(2).tolist() for kind, table in shown.items()}
     claim.figure(

@@ -177,7 +177,7 @@ def test_printed_log_weights_take_3_for_log_3(H, claim):
     claim.counterexample(
         "p (phi_log(s) - phi_log(w . x_t)) = -beta log(s / g) with the printed w . x_t = log g",
         input={"g": 3, "s": 3, "beta": 2, "heads": H, "l1 error of these heads": float(worst)},
-        measured=share, expected=1, equation="exponentials of both sides",
+        measured=share, expected=1, equation="B.3, the logits, exponentiated",
         program=share_of_s, g=3, beta=2,
     )  # fmt: skip
     lost = chosen(Fraction(7, 2), "1 is lost at s = 3 alone; heads of weight 0 leave 1 in all")

@@ -24,7 +24,7 @@ from repro.bounds import chosen, rounding_error, theorem
 from repro.wang2024 import adaptive, budgets, following, moving, targets
 
 ERROR = "largest error"
-SAME = "{1, 2} or {1}, {2}"  # the memories of each layer
+SAME = "Theorem 5.1, Proposition 5.5"
 NAMES = "2 layers", "M + 1 layers"
 both = pytest.mark.parametrize("rpe", ["lin", "log"])
 
@@ -72,11 +72,11 @@ def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
     rows = [
         ("layers", "5.1", len(wide.layers), 2),
         ("layers", "5.5", len(deep.layers), target.M + 1),
-        ("neurons in each layer", "sum", budgets.widths(wide), [first + second + 1]),
-        ("neurons in each layer", "max over the layers", budgets.widths(deep), [first + 1, second]),
-        ("heads in each layer", "sum", budgets.heads(wide), [sum(counts)]),
-        ("heads in each layer", "max over the layers", budgets.heads(deep), counts),
-        ("heads in total", "sum = sum", sum(budgets.heads(wide)), sum(budgets.heads(deep))),
+        ("neurons in each layer", "C.2", budgets.widths(wide), [first + second + 1]),
+        ("neurons in each layer", "C.2", budgets.widths(deep), [first + 1, second]),
+        ("heads in each layer", "C.2", budgets.heads(wide), [sum(counts)]),
+        ("heads in each layer", "C.2", budgets.heads(deep), counts),
+        ("heads in total", "C.2", sum(budgets.heads(wide)), sum(budgets.heads(deep))),
     ]
     for name, place, found, stated in rows:
         claim.measured(name, found, equation=place).equals(stated)
@@ -155,7 +155,7 @@ def test_control_two_layers_with_the_width_of_one_memory_function(rpe, claim):
     network = adaptive.transformer(target, heads, stages, memory_networks=narrow)
     error = adaptive.float_error(network, target, target.windows(6), claim.device)
     token = chosen(0.9, "another token is fetched for memory 2: the majority changes by 1 or 2")
-    claim.measured(ERROR, error, equation="m = max for 2 layers").at_least(token)
+    claim.measured(ERROR, error, equation="Theorem 5.1").at_least(token)
 
 
 @both
@@ -166,4 +166,4 @@ def test_control_two_layers_with_the_heads_of_one_memory(rpe, claim):
     network, _ = following.shallow_and_deep(heads)
     error = adaptive.float_error(network, target, target.windows(6), claim.device)
     few = chosen(0.9, "two heads fetch neither T = 2 nor T = 3 (lin), T = 3 (log)")
-    claim.measured(ERROR, error, equation="H = 4 for 2 layers").at_least(few)
+    claim.measured(ERROR, error, equation="Theorem 5.1").at_least(few)

@@ -82,9 +82,9 @@ def test_the_same_heads_serve_every_depth(K, claim):
     """K = M: each layer adds at most e to the sum that the parity reads."""
     target, heads = chains.chain(K, K), moving.optimal("lin", 2, 5)
     network, n = following.nested(target, heads), claim.at_scale(smoke=7, laptop=9, paper=12)
-    claim.measured("layers", len(network.layers), equation="K + 1, M = K").equals(K + 1)
+    claim.measured("layers", len(network.layers), equation="L of Theorem 5.4").equals(K + 1)
     counted = max(len(layer.attention.heads) for layer in network.layers)
-    claim.measured("most heads in a layer", counted, equation="H does not depend on K").equals(5)
+    claim.measured("most heads in a layer", counted, equation="Section 5.3").equals(5)
     error = adaptive.float_error(network, target, target.windows(n), claim.device)
     bound = theorem(K * float(heads.error.upper()) + 1e-7, "slope 1 in each block; 1e-7: rounding")
     claim.measured(ERROR, error, equation="5.4").at_most(bound)
@@ -156,11 +156,11 @@ def test_independent_memories_share_a_layer(claim):
     together, apart = (adaptive.transformer(target, heads, one) for one in stages)
     tokens = exact.rationals(target.windows(4).astype(int))
     differ = int((together(tokens) != apart(tokens)).sum())
-    claim.measured("outputs that differ", differ, equation="{2, 3} or {2}, {3}").equals(0)
+    claim.measured("outputs that differ", differ, equation="Section 5.3").equals(0)
     layers = [len(network.layers) for network in (together, apart)]
-    claim.measured("layers", layers, equation="K + 2 or M + 1").equals([3, 4])
+    claim.measured("layers", layers, equation="Section 5.3").equals([3, 4])
     widths = [budgets.widths(network)[1:] for network in (together, apart)]
-    claim.measured("neurons for g_2, g_3", widths, equation="sum or each").equals([[4], [3, 1]])
+    claim.measured("neurons for g_2, g_3", widths, equation="Section 5.3").equals([[4], [3, 1]])
 
 
 def layers_that_suffice(K):
@@ -255,5 +255,5 @@ def test_control_the_layers_of_the_construction_with_its_readout(claim):
     cut = {L: error for L, error in errors.items() if L < 4}
     for L, error in cut.items():
         claim.record(ERROR, error, L=L)
-    least = claim.measured(ERROR, min(cut.values()), equation="L ≤ 3 of 4")
+    least = claim.measured(ERROR, min(cut.values()), equation="Theorem 5.4")
     least.at_least(chosen(0.9, OPEN))

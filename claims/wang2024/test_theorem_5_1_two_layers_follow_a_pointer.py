@@ -175,7 +175,7 @@ def test_with_too_few_heads_a_block_stays_0_and_the_bound_still_holds(H, claim):
     few, rng = claim.at_scale(smoke=30, laptop=120, paper=243), claim.rng("windows")
     error, served = following.second_served(H, few, rng)
     allowed = theorem(3 * (1 + served**2), "|f|_Lip² (1 + error²), as |x| ≤ 1")
-    claim.measured(f"{ERROR}, squared", error**2, equation="p = 1").at_most(allowed)
+    claim.measured(f"{ERROR}, squared", error**2, equation="Theorem 5.1").at_most(allowed)
     for n in (1, 2, 3):
         bound = budgets.steps_to_p(n, H, [3, 2])[0] * flint.arb(3).sqrt()
         stated = theorem(bound, "|f|_Lip C(n) (Σ e^(0.01 T))^(n+1) / H^n")
@@ -253,7 +253,7 @@ def test_width_laws(claim):
         grows = claim.measured("m at T₃ over m at T₁", found[rpe, 8].m / found[rpe, 2].m, **at)
         grows.at_least(chosen(12, "four times what is allowed for m over the law, or more"))
     few, many = (found["log", T].m / found["log", T].S ** 2 for T in (2, 8))
-    squares = claim.measured("m / S² at T₃ over T₁, log", many / few, equation="T²")
+    squares = claim.measured("m / S² at T₃ over T₁, log", many / few, equation="m ≳ S² T²")
     squares.at_least(chosen(10, "without T², which grows by 16, the law would miss most of this"))
     caption = "Over S² (lin), S²T² (log) the curves of all T are close; dashed: Hoeffding's bound."
     claim.figure(pictures.widths(found), "widths", caption=caption)
