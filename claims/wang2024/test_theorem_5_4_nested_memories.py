@@ -184,9 +184,8 @@ def test_the_statement_for_every_H_with_its_constant(rpe, claim):
 def test_better_heads_of_the_same_number_follow_a_steep_function(claim):
     """|g_2|_Lip = 500: with e <= 1/2000 all pointers are right, with e <= 1/100 some are not."""
     fine, coarse = (nested.exact_heads("lin", level) for level in (FINE, COARSE))
-    claim.measured("heads for each memory", [coarse.H, fine.H], equation="H_k = T + 1").equals(
-        [3, 3]
-    )
+    counts = claim.measured("heads", [coarse.H, fine.H], equation="H_k = T + 1")
+    counts.equals([3, 3])
     slope, wrong, error = exact.rational(1 / (2 * DELTA)), {}, {}
     steep = claim.measured("e |g₂|_Lip", fine.error * slope, equation="C.1", level=FINE)
     steep.at_most(theorem(Fraction(1, 4), "C.1's condition, with l = 2"))
