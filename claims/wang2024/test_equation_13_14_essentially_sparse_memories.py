@@ -6,8 +6,8 @@ with kernels in l1(N) and a readout f that is Lipschitz and in Barron space.
 Checked, in rationals: the norm |rho|_1 is exactly the largest value of the convolution over
 sequences of tokens |x_t| <= 1; the fixed memories (5) are of this form, with rho_k the indicator of
 T_k; a Haar wavelet is a kernel as in example II. Example III is written as a + b/c - d of four
-convolutions. The divisor c can vanish, and f has no Lipschitz constant: outside class (14), as
-printed. Where c >= delta it has one, sqrt(2 + delta^-2 + delta^-4).
+convolutions. The divisor c can vanish, an edge case: then f has no Lipschitz constant and
+is outside class (14). Where c >= delta it has one, sqrt(2 + delta^-2 + delta^-4).
 Controls: a kernel that is not summable; a wavelet that needs the future.
 
 Not checked: that b/c with c >= delta is in Barron space (it is smooth on a box; no norm is

@@ -4,9 +4,12 @@ FFN-tilde(x) = [FFN(x)] for lin-RPE, log[exp(FFN(x))] for log-RPE, [.] being the
 that, for an integer g in {1, ..., T},
     |FFN(x) - g| < 1/2  =>  [FFN(x)] = g,        |FFN(x) - log g| < 1/(4T)  =>  [exp FFN(x)] = g.
 
-Checked: the first in rationals, for random samples, through the model's own
-layer. The second by the proof's chain: exp FFN(x) is off g by at most g (e^{1/(4T)} - 1), which is
-at most T (e^{1/(4T)} - 1) <= e^{1/4} - 1 = 0.284 < 1/2 (it falls with T: (e^x - 1)/x rises with x);
+Class (12) has such layers, but for the last one, and attention without the denominator of (3); its
+forward pass is compared with the formulas in the claim on Section 3.2.
+
+Checked: the first in rationals, for random samples, through the model's own layer. The second by
+the proof's chain: exp FFN(x) is off g by at most g (e^{1/(4T)} - 1), which is at most
+T (e^{1/(4T)} - 1) <= e^{1/4} - 1 = 0.284 < 1/2 (it falls with T: (e^x - 1)/x rises with x);
 in balls for every T up to 2000. Through the model's layer, at nearly the full 1/(4T) above and
 below every log g: in rationals Log(g) comes out, in balls one that holds log g, in float64 what
 torch has for log g.

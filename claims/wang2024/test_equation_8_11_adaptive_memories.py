@@ -7,8 +7,8 @@ Checked, in integers and rationals: Target.fetched against the definition, writt
 for one position, on all windows, K = 0, 1 and 2; the memory functions are networks with the stated
 values, and so are their logarithms, which log-RPE needs. An integer-valued g that is continuous is
 constant on a connected set of tokens: between two values every network passes 3/2, found exactly.
-So the class says something for discrete tokens only; for finitely many every g is a network.
-(9) and the index of (10) as printed.
+So the class has adaptive memories for separated tokens only; for finitely many every g is a
+network. (9) as printed.
 Controls: a pointer that depends on a memory is no function of x_t; distances beyond T_i.
 
 Not checked: that f and g_i of the targets have the least possible norms (the claims on (5)-(7) and
@@ -195,26 +195,6 @@ def test_printed_nine_takes_the_token_number_i(claim):
         input={"x_0, ..., x_4": x, "t": t, "g(x)": "x + 2", "i": 1}, measured=by_nine,
         expected=by_eight, equation="t_1 by (9) = t_1 by (8)",
         program=first_distance_by_9_and_by_8, t=t,
-    )  # fmt: skip
-
-
-def second_distances():
-    """t_2 = g(x_{t-g(x_t)}), t = 3, for two windows with the same x_t."""
-    g = {1: 1, -1: 2}
-    windows = [-1, 1, 1, 1], [-1, 1, -1, 1]
-    return tuple(g[x[3 - g[x[3]]]] for x in windows)
-
-
-def test_printed_index_of_class_ten_is_that_of_another_class(claim):
-    """(10) is called H_(1,M), which by (11) means K = 1. There t_2 is no function of x_t."""
-    pair = [-1, 1, 1, 1], [-1, 1, -1, 1]  # the same x_t, another x_{t-1}
-    second = [by_definition("NESTED", x, 3)[0][1] for x in pair]
-    first = [by_definition("TWO_POINTERS", x, 3)[0][1] for x in pair]
-    claim.measured("t_2 for both windows", first[0], equation="(10)", K=0).equals(first[1])
-    claim.counterexample(
-        "H_(1,M) of (10), K = 0, is H_(K,M) of (11) at K = 1",
-        input={"target": "the parity of Section 5.1", "windows": list(pair), "t": 3},
-        measured=second[0], expected=second[1], equation="t_2 = g_2(x_t)", program=second_distances,
     )  # fmt: skip
 
 

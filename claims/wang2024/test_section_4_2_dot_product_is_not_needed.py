@@ -4,6 +4,9 @@
 memories ... one-layer Transformer can successfully tackle [sparse Boolean functions] even without
 the dot product in the attention layer."
 
+Every target: the layers of Theorem 4.1 have no dot product, and its corrected form is proved in
+repro/wang2024/fixed.py.
+
 Checked: heads with W_Q = W_K = 0 and heads without them give the same numbers, in rationals; with
 them the error of Theorem 4.1's layer falls faster than H^-3. One layer without dot product computes
 all 256 Boolean functions of x_t, x_{t-1}, x_{t-2} at once, with 256 outputs: in rationals with an

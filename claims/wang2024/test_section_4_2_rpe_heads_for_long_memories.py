@@ -2,9 +2,10 @@
 
 "With increasing memory length, the necessary number of Attn heads grows at a small exponential rate
 for lin-RPE and at a polynomial rate for log-RPE." Theorem 4.1 bounds the error by multiples of
-e^{0.01 (n+1) T} / H^n and T^{1.01 (n+1)} / H^n. These are upper bounds, and how they grow is not
-how the need grows. Repaired: to come as near to the indicator of T as any given number between 0
-and 1, in l1,
+e^{0.01 (n+1) T} / H^n and T^{1.01 (n+1)} / H^n. These are upper bounds: the number of heads for
+which the bound is small grows as the text says. As a sentence about the number that is necessary it
+is false. Corrected: to come as near to the indicator of T as any given number between 0 and 1, in
+l1,
 
     exactly T + 1 heads are necessary with lin-RPE, and exactly T with log-RPE,
 

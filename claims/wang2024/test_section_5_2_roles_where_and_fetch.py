@@ -4,6 +4,11 @@ The feed-forward layers compute the memory functions g_i and the readout, attent
 x_{t-g_i(x_t)}. An approximation of g_i within rounding accuracy leaves no error at all; one beyond
 it gives a wrong position.
 
+Why for every g and T: [g + e] = g for |e| < 1/2 (lin). g e^e stays below g + 1/2 if and only if
+e < log(1 + 1/(2g)), and above g - 1/2 if and only if -e < -log(1 - 1/(2g)) (log). The first is
+the smaller one, it falls with g, and at g = T it exceeds the 1/(4T) of the proof, since
+log(1 + x) > x/2 for 0 < x <= 1/2.
+
 Checked, on y_t = x_{t-g(x_t)}, g = 1, 2, 3, through the network of Theorem 5.1 in exact arithmetic:
 lin: any perturbation of g by less than 1/2, another one for each token, leaves every state of the
 network the same; any by 1/2 to 3/2 moves the pointer by one. log: the same with the exact

@@ -7,11 +7,11 @@ each other can share a layer.
 Checked on the construction: the error over (L, H), and over (H, m), where either alone leaves a
 floor that only the other removes; the same H for every K, and H = T + 1 for every T; the width at
 which drawn memory functions point right; two independent memories in one layer and in two, with
-equal outputs. The text says that nesting K requires K + 1 layers. As a need this is false: one
-layer does the example of Section 5.1, exactly shown. As a count of the construction it is one short
-when M > K.
-Trained, several runs each: networks of one, two and three layers from random starts, all of which
-learn something of the nested parity, three layers more than one; and from the construction.
+equal outputs. The text says that nesting K requires K + 1 layers. This is false: one layer does
+the example of Section 5.1 (K = 2), shown exactly. Corrected: K + 1 + I{M >= K+1} layers suffice
+(repro/wang2024/adaptive.py), and this construction uses all of them.
+Trained, several runs each: networks of one, two and three layers from random starts, recorded, and
+compared from the laptop scale on; and from the construction.
 Controls: layers left out, with the readout of the construction, and with any readout of what has
 been fetched; one head less than T + 1.
 
@@ -134,9 +134,9 @@ def test_the_same_heads_serve_every_depth(K, claim):
     """K = M: each layer adds at most e to the sum that the parity reads."""
     target, heads = chains.chain(K, K), moving.optimal("lin", 2, 5)
     network, n = following.nested(target, heads), claim.at_scale(smoke=7, laptop=9, paper=12)
-    claim.measured("layers", len(network.layers), equation="K + 1, M = K").equals(K + 1)
+    claim.measured("layers", len(network.layers), equation="L of Theorem 5.4").equals(K + 1)
     counted = max(len(layer.attention.heads) for layer in network.layers)
-    claim.measured("most heads in a layer", counted, equation="H does not depend on K").equals(5)
+    claim.measured("most heads in a layer", counted, equation="Section 5.3").equals(5)
     error = adaptive.float_error(network, target, target.windows(n), claim.device)
     bound = theorem(K * float(heads.error.upper()) + 1e-7, "slope 1 in each block; 1e-7: rounding")
     claim.measured(ERROR, error, equation="5.4").at_most(bound)
@@ -219,11 +219,11 @@ def test_independent_memories_share_a_layer(claim):
     together, apart = (adaptive.transformer(target, heads, one) for one in stages)
     tokens = exact.rationals(target.windows(4).astype(int))
     differ = int((together(tokens) != apart(tokens)).sum())
-    claim.measured("outputs that differ", differ, equation="{2, 3} or {2}, {3}").equals(0)
+    claim.measured("outputs that differ", differ, equation="Section 5.3").equals(0)
     layers = [len(network.layers) for network in (together, apart)]
-    claim.measured("layers", layers, equation="K + 2 or M + 1").equals([3, 4])
+    claim.measured("layers", layers, equation="Section 5.3").equals([3, 4])
     widths = [budgets.widths(network)[1:] for network in (together, apart)]
-    claim.measured("neurons for g_2, g_3", widths, equation="sum or each").equals([[4], [3, 1]])
+    claim.measured("neurons for g_2, g_3", widths, equation="Section 5.3").equals([[4], [3, 1]])
 
 
 def layers_that_suffice(K):
@@ -258,26 +258,6 @@ def test_printed_nesting_requires_as_many_layers(claim):
     )  # fmt: skip
 
 
-def printed_layers(K, M):
-    """L of Theorem 5.4; and K + 1, as the text after it has it."""
-    return K + 1 + (M >= K + 1), K + 1
-
-
-def test_reading_the_construction_has_K_plus_1_layers(claim):
-    """The text has K + 1 layers, Theorem 5.4 prints one more if M > K, as in the example of
-    Section 5.1 with K = 1, M = 2."""
-    target = targets.NESTED
-    K, M = target.K, target.M
-    printed = K + 1 + int(M >= K + 1)
-    claim.counterexample(
-        "the network for nesting K has K + 1 layers", input={"K": K, "M": M}, printed=False,
-        measured=printed, expected=K + 1, equation="K + 1 + I{M ≥ K + 1} = K + 1",
-        program=printed_layers, K=K, M=M,
-    )  # fmt: skip
-    network = following.nested(target, nested.exact_heads("lin"))
-    claim.measured("layers here", len(network.layers), equation="L of Theorem 5.4").equals(printed)
-
-
 def trained(claim, layers, steps, start="random"):
     quick = claim.at_scale(smoke=1e-2, laptop=5e-3, paper=5e-3)
     spec = fit.FitTransformer(
@@ -302,8 +282,6 @@ def test_networks_of_one_two_and_three_layers_learn(claim):
         gaps = [error / built for error in numbers["largest error"]]
         claim.record("gap to the construction", gaps, L=L)
         squares[L] = numbers["mean square error"]
-        worst = claim.measured("mean square, worst run", max(squares[L]), equation=place, L=L)
-        worst.at_most(chosen(0.9, "no constant has less than 1: below it a run has learnt"))
         if claim.scale != "smoke":
             half = claim.measured("mean square, median", np.median(squares[L]), equation=place, L=L)
             half.at_most(chosen(0.25, "a quarter of the variance: most of the target is learnt"))
@@ -340,5 +318,5 @@ def test_control_the_layers_of_the_construction_with_its_readout(claim):
     cut = {L: error for L, error in errors.items() if L < 4}
     for L, error in cut.items():
         claim.record(ERROR, error, L=L)
-    least = claim.measured(ERROR, min(cut.values()), equation="L ≤ 3 of 4")
+    least = claim.measured(ERROR, min(cut.values()), equation="Theorem 5.4")
     least.at_least(chosen(0.9, OPEN))

@@ -3,22 +3,20 @@
 Printed: recurrent networks need exponentially many neurons for kernels that decay like a power;
 log-RPE heads need polynomially many, by Theorem 6.1.
 
-Checked. (1) In rationals: lin-RPE heads are a diagonal linear recurrent network. (2) The contrast
-is false as printed, in this paper's discrete time: N units leave exactly the tail of the kernel
-beyond N, a power of N, and lin-RPE heads with the best weights follow the alternating kernel like
-log-RPE heads and N^-(beta-1), which is proved to be the least possible for both. Kernels such as
-(1 + t)^-4 they follow root-exponentially, even with positive weights of sum 1. (3) What is true: if
-the responses stay within A e^{-bs}, the error stays above sum (|rho(s)| - A e^{-bs})_+ for every
-number of units, while one log-RPE head has t^-4 exactly, with weight 1. Bounds on weights and on
-exponents are both needed. (4) Log-RPE heads have the blow-up by which the curse is defined
-elsewhere: for a kernel of order t^-beta their number grows like eps^(-1/(beta-1)).
+Checked. (1) In rationals: lin-RPE heads are a diagonal linear recurrent network. (2) In discrete
+time, as here, N units of a shift leave exactly the tail of the kernel beyond N, a power of N;
+lin-RPE heads with the best weights follow the alternating kernel like log-RPE heads, and
+N^-(beta-1) is proved to be the least possible for both. Kernels such as (1 + t)^-4 they follow
+root-exponentially, even with positive weights of sum 1. (3) If the responses stay within
+A e^{-bs}, the error stays above sum (|rho(s)| - A e^{-bs})_+ for every number of units, while one
+log-RPE head has t^-4 exactly, with weight 1. Bounds on weights and on exponents are both needed.
+(4) For an alternating kernel of order t^-beta the number of log-RPE heads grows like
+eps^(-1/(beta-1)).
 Controls: either bound left out; a log head, which no finite linear recurrence is.
 
-Not checked: the theorems on recurrent networks that are cited (continuous time, other hypotheses).
-The sentences on length generalisation and on T5's choice do not follow from Theorem 6.1.
-
-Reading: "exponentially" is not said in what; in 1/eps it is refuted, in 1/(beta - 1) it is as true
-of log heads. With Theorem 6.1's own bound log heads have no rate at all for beta < 2/0.99.
+Not checked: the theorems on recurrent networks that are cited. They are about continuous time and
+have other hypotheses, so nothing here contradicts them. The sentences on length generalisation and
+on T5's choice do not follow from Theorem 6.1.
 """
 
 import functools
@@ -98,37 +96,6 @@ def test_a_shift_with_N_units_leaves_exactly_the_tail(N, claim):
     ).equals(sum(map(abs, left)))
     beyond = 1 / exact.rational(2 * N + 1)  # the tail from 2N on
     claim.measured(ERROR, sum(left) + beyond, equation="1/(N+1)").equals(1 / exact.rational(N + 1))
-
-
-def units_that_suffice_and_exponential(k):
-    """rho(t) = 1/((t+1)(t+2)) has the tail 1/(N+1) from N on, so a shift of N units errs by eps."""
-    from fractions import Fraction
-
-    eps = Fraction(1, k**2)
-    N = 1 / eps - 1
-    return N, 2**k  # 2^k <= (1 + 1/k)^(1/eps), by Bernoulli's inequality
-
-
-def test_printed_recurrent_networks_do_not_need_exponentially_many_neurons(claim):
-    """1/((t+1)(t+2)): N = 1/eps - 1 units suffice for every eps = 1/(N+1), by the shift. So no base
-    b > 1 makes b^(1/eps) units necessary: with b = 1 + 1/k and eps = 1/k^2 that is at least
-    (1 + k/k)^k = 2^k (Bernoulli), above the k^2 - 1 that suffice for k >= 5. Stored for k = 1000.
-    """
-    k = 1000
-    N, eps = k**2 - 1, exact.rational(1) / k**2
-    claim.measured(
-        "error of the shift", 1 / exact.rational(N + 1), equation="Σ_{t ≥ N} ρ(t) = 1/(N+1)"
-    ).equals(eps)
-    claim.counterexample(
-        "an RNN needs exponentially many neurons for a polynomially decaying kernel",
-        input={"rho(t)": "1/((t+1)(t+2))", "eps": eps, "exponential": "(1 + 1/1000)^(1/eps)"},
-        measured=N,
-        expected=2**k,
-        relation=">=",
-        equation="Section 6.2, overcoming the curse of memory",
-        program=units_that_suffice_and_exponential,
-        k=k,
-    )
 
 
 @functools.cache

@@ -20,7 +20,9 @@ Proof, in the order of C.1 (of B.1 if there is one stage).
 2. FFN^(j) writes t_k = [network for g_k] into pointer k, for the memories of stage j, rounded. The
    first one also writes 1 (log: log 2, since (15) would turn 1 into log 3) into the last place.
    If the network is within 1/2 of g_k (log: within 1/(4 T_k) of log g_k) at what block 0, 1, ...
-   hold, then t_k is exact. For blocks with an error e this follows from |network - g_k| < 1/4 and
+   hold, then t_k is exact. For g_k(x_t) Lemma F.6 on |x|_inf <= 1 (barron.sampling_bound) has such
+   a network with any m_k > 64 (d+1) |g_k|_B^2 neurons (log: 256 (d+1) T_k^2 |log g_k|_B^2). For
+   blocks with an error e this follows from |network - g_k| < 1/4 and
    Lip(g_k) e <= 1/4 (log: 1/(8 T_k) twice).
 3. Attention j + 1, head h of memory k: W_Q x_t = beta_h t_k, W_K x_{t-s} = 1, p = beta_h, so that
        logit = beta_h t_k - beta_h s  (lin),    beta_h log t_k - beta_h log s  (log),

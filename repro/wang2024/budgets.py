@@ -26,12 +26,22 @@ sum b^2 / (sum b)^2 >= 1/M by Cauchy and Schwarz, while equal a_k give M^-(2n+1)
 
 Every H. A memory at distance T is fetched with any accuracy by T + 1 heads (lin) or 1 + |F_T|
 heads (log), |F_T| <= T(T-1)/2 (moving.py), so that also Lip(g) e <= 1/4. With fewer heads leave its
-block 0, which costs at most |x| <= 1.
+block 0, which costs at most |x| <= 1. So no block is ever off by more than 1, and the readout is
+needed on a box of half-width 2.
 
-Theorem 5.1, lin: C(n) = c = max_T (T+1)^n e^{-0.01 (n+1) T} for all H, M, T_k (`steps_to_p`). If
-H < sum_k (T_k + 1), serve memories by increasing T_k while heads last, and let the other p blocks
-be 0, which costs |f|_Lip sqrt(p). With y_k = T_k + 1 <= c^{1/n} a_k^{(n+1)/n}, and j the first
-memory not served,
+Whole numbers of heads. Let a_1, ..., a_M >= 1, and let h >= 1 heads leave memory k an error of at
+most C a_k^(n+1) / h^n, no heads an error of 1. With S = sum_k a_k and H_k = floor(H a_k / S) heads
+the errors add up to at most max(2^n C, 1) S^(n+1) / H^n (`whole_heads_fault`): let x = H a_k / S.
+If x >= 1 then floor(x) > x/2, and the error is at most 2^n C a_k (S/H)^n. If x < 1 then
+S/H > a_k >= 1, and the error 1 is at most a_k (S/H)^n. Add up over k.
+
+Theorem 5.1, log: Lemma E.5 is that hypothesis, a_k = T_k^1.01 and C = C(n). So max(2^n C(n), 1)
+is a constant for all H, M, T_k.
+
+Theorem 5.1, lin: in the same way by Lemma E.2. A smaller constant for all H, M, T_k is
+C(n) = c = max_T (T+1)^n e^{-0.01 (n+1) T} (`steps_to_p`). If H < sum_k (T_k + 1), serve memories by
+increasing T_k while heads last, and let the other p blocks be 0, which costs |f|_Lip sqrt(p). With
+y_k = T_k + 1 <= c^{1/n} a_k^{(n+1)/n}, and j the first memory not served,
     c (sum_k a_k)^{n+1} / H^n >= (sum_k y_k^{n/(n+1)})^{n+1} / H^n
                               >= (sum_{k<j} y_k + p y_j)^{n+1} / (y_j H^n) >= p,
 since y_k^{n/(n+1)} >= y_k y_j^{-1/(n+1)} for k <= j and sum_{k<=j} y_k > H.
@@ -39,8 +49,13 @@ since y_k^{n/(n+1)} >= y_k y_j^{-1/(n+1)} for k <= j and sum_{k<=j} y_k > H.
 Theorem 5.4. A memory that is missing spoils those that depend on it: leave all M blocks 0. That
 costs |f|_Lip sqrt(M), and c sqrt(M) (lin), C(1) = sqrt(M) (log, n = 1) make the bound as large.
 
-Proposition 5.5. A memory that is missing spoils no other: p of them cost |f|_Lip sqrt(p), and the
-constants need no factor sqrt(M). For Theorem 4.1 see fixed.py.
+Proposition 5.5. Each memory has all H heads of its layer, and one that is missing spoils no other.
+So E_Attn^2 is the sum of the squares of the least of 1 and the bound of Lemma E.2 or E.5, with
+their C(n), every n and H. For few heads the constants above serve as well: p missing memories cost
+|f|_Lip sqrt(p), and no factor sqrt(M) is needed (`cases`). For Theorem 4.1 see fixed.py.
+
+Proposition 5.3. The logits are those of Theorem 5.1 once the pointers hold g_k, so the head counts
+and errors are too; the pointers are rounded plainly for both types, and the width is that of lin.
 """
 
 import functools
@@ -157,6 +172,19 @@ def allocation_faults(case: tuple[Sequence[int], int, int]) -> int:
         real != total ** (n + 1) / Fraction(H) ** n,
     ]
     return sum(faults)
+
+
+def whole_heads_fault(case: tuple[int, int, Any, Sequence[Any]]) -> int:
+    """(n, H, C, costs): whether H_k = floor(H a_k / S) cost more than max(2^n C, 1) S^(n+1) / H^n.
+
+    C and the costs are rational, the costs at least 1.
+    """
+    n, H, C, costs = case
+    S = sum(costs)
+    shares = [int(H * a / S) for a in costs]
+    errors = [C * a ** (n + 1) / h**n if h else 1 for a, h in zip(costs, shares, strict=True)]
+    bound = max(2**n * C, 1) * S ** (n + 1) / Fraction(H) ** n
+    return int(sum(shares) > H or sum(errors) > bound)
 
 
 # --- every n and every H --------------------------------------------------------------------------

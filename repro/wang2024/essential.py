@@ -1,26 +1,35 @@
 """Theorem 6.1 (proof: D.1): heads add up to the kernels, one ReLU layer reads them out.
 
 phi_k(s) = sum_h alphas[h, k] e^{p_h phi_type(s)}, p_h = exponents[h]; x_t in block 0, memory k
-in block k of D = (M + 1) d numbers; E_Attn = sum_k |rho_k - phi_k|_1, E_FFN = sup |f - FFN|.
+in block k of D = (M + 1) d numbers; E_FFN = sup |f - FFN|, and E_Attn is the root of the sum over k
+of |rho_k - phi_k|_1^2 on N_+, or as printed the sum, which is no less.
 
 Proof, for both types of RPE.
 1. As in step I of fixed.py block k holds sum_s phi_k(s) x_{t-s}. Here s runs from 0 for lin and
    from 1 for log; put phi_k(0) = 0 for log.
 2. The residual keeps x_t in block 0. The ReLU layer reads y_k = block_k + r_k x_t with
    r_k = rho_k(0) - phi_k(0), so y_k - (X * rho_k)(t) = sum_{s >= 1} (phi_k - rho_k)(s) x_{t-s}: at
-   most |rho_k - phi_k|_1 on N_+, since |x_t| <= 1. E_Attn is their sum over k.
+   most |rho_k - phi_k|_1 on N_+, since |x_t| <= 1.
 3. |X * rho_k| <= |rho_k|_1, so y stays in the box of half-width max_k |rho_k|_1 + E_Attn. On it
    |FFN - f| <= E_FFN (Lemma F.6). So the error is at most E_FFN + |f|_Lip E_Attn.
-4. H_k heads for kernel k, and Lemma E.3 or E.6: E_Attn <= sum_k C(n, rho_k) H_k^-n.
+4. Let phi_k be the sum of H exponentials (lin) or powers (log) that equals rho_k at s = 1, ..., H
+   (kernels.py, Enough heads). Its exponents do not depend on k, so the same H heads serve all M
+   blocks, and q -> 0 leaves |rho_k - phi_k|_1 <= sum_{s > H} |rho_k(s)| and as little more as one
+   likes. That holds for all summable kernels and all H, M >= 1.
+5. (A) If |rho_k(s)| <= C e^{-beta s}, then the tail is at most C e^{-beta H} / (e^beta - 1), and
+   e^{-beta H} <= (n / (e beta H))^n, as x^n e^-x is largest at x = n. This holds for every n >= 1.
+   (B) If |rho_k(s)| <= C s^-beta, then the tail is at most C H^(1-beta) / (beta - 1), by an
+   integral, and at most C H^-n / (beta - 1) for every n <= beta - 1, which all admitted n are.
+   So E_Attn <= sqrt(M) C(n, rho) H^-n for every H, with C(n, rho) a little above
+   C (n / (e beta))^n / (e^beta - 1) in (A), C / (beta - 1) in (B); no M^{n+1} is needed.
 
 Departures from D.1:
 - D = M d and no residual are printed. Then x_t is lost under log-RPE (s = 0 has no weight), and the
   network is not in class (7). With D = M d and the residual x_t lands in block 1.
 - The box is printed with half-width 2: that needs |rho_k|_1 <= 1.
-- H_k = H/M is printed; here integers that differ by at most 1, and H >= M.
-- C depends on the kernels: for lambda rho it is lambda times as large.
-Heads can be shared: if the exponents do not depend on the kernel, as in Lemmas E.3 and E.6, all H
-heads serve all M kernels, and C M H^-n replaces the printed C M^{n+1} H^-n.
+- Printed are heads of their own for each kernel, H_k = H/M, and Lemmas E.3 and E.6. Here that is
+  `shared=False`, with integers that differ by at most 1, and H >= M.
+- C depends on the kernels, as the statement allows: for lambda rho it is lambda times as large.
 
 No network of class (7) with these exponents does better, whatever its values, its width and its
 readout. For d = 1 all it sees of the past are x_t and the sums of e^{p_h phi_type(s)} x_{t-s} over

@@ -4,7 +4,6 @@ Printed                                         What it does                    
 log: W_K = sqrt(beta) e_D, where D holds log 2  logit beta log 2 log t - beta log s without_log_2
 W_Q reads e_{D-M+l}, t_l is at e_{D-M+l-1}      the next pointer, or the constant   next_pointer
 W_Q = delta_(p,1), W_K = delta_(D,1), D x D     x_1 in row p, and x_1 in row D      transposed
-B.1: W_O^(1) = I once more, W_O^(2) not set     nothing is fetched, if it is 0      second_idle
 
 1. logit = -beta log(s / t^(log 2)): the heads are centred at t^0.693..., at 1.617 for t = 2.
 2. For l < M pointer l + 1 is still 0 when memory l is fetched; for l = M it is the constant 1.
@@ -55,10 +54,3 @@ def changed(network: Transformer, change: Callable[[Head], dict[str, Any]]) -> T
         new = [one if one.dot_product_free else replace(one, **change(one)) for one in heads]
         layers.append(replace(layer, attention=replace(layer.attention, heads=new)))
     return replace(network, layers=layers)
-
-
-def second_idle(network: Transformer) -> Transformer:
-    """W_O^(2) = 0 in a network of two layers."""
-    first, second = network.layers
-    off = replace(second.attention, W_O=0 * second.attention.W_O)
-    return replace(network, layers=(first, replace(second, attention=off)))

@@ -1,8 +1,14 @@
-"""Theorem 6.1, s = 0 for log, proof gap."""
+"""Theorem 6.1 (B), proof gap: without the residual a log head never sees the present token."""
 
-# rho = I(s = 0), f(y) = y. A log head gives x_t the weight 0 (phi_log(0) = -inf): without the residual the output depends on the past only.
-past = (0, 1, -1)
-weights = {s: (s and 1 / s**2) for s in range(4)}  # any p
-out = {x: sum(weights[s] * v for s, v in enumerate((x, *past))) for x in (1, -1)}
-assert out[1] == out[-1]  # targets +1 and -1: the error is at least 1 for every readout
-print("same output", out[1], "targets 1 and -1")
+from fractions import Fraction
+
+# rho = I{s = 0} and f(y) = y, so y_t = x_t. phi_log(0) = -infinity gives x_t the weight 0, and the
+# weights of the past, here s^-2, do not matter.
+past = {1: 0, 2: 1, 3: -1}
+outputs = {}
+for x_t in (1, -1):
+    weights = {0: Fraction(0)} | {s: Fraction(1, s**2) for s in past}
+    tokens = {0: x_t} | past
+    outputs[x_t] = sum(weights[s] * tokens[s] for s in tokens)
+assert outputs[1] == outputs[-1]
+print("x_t = 1 and x_t = -1 have the same output", outputs[1], "so one of them errs by at least 1")
