@@ -16,6 +16,7 @@ slope; equality if the two errors point in one direction; the averages. For F^ =
 (37) is tau |I| c.
 """
 
+import itertools
 from fractions import Fraction
 
 import pytest
@@ -37,7 +38,7 @@ def line(values, z):
 
 
 def steepest(values):
-    return max(4 * abs(b - a) for a, b in zip(values, values[1:], strict=False))
+    return max(4 * abs(b - a) for a, b in itertools.pairwise(values))
 
 
 def largest_difference(first, second):

@@ -24,6 +24,7 @@ complexities, beta = 1 and 2; the counterexample.
 Not checked: (49)-(51) themselves, which is another claim.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -35,43 +36,54 @@ small = st.integers(1, 20).map(lambda k: Fraction(k, 4))
 shares = st.integers(0, 8).map(lambda k: Fraction(k, 8))
 
 
+@dataclass
+class Case:
+    alpha: int
+    beta: int
+    m: int
+    C_1: Fraction
+    size: Fraction  # K_F sup|f|
+    sigma: list
+    sup: Fraction  # of |phi_i| and of |psi_i|
+    C_FF: list  # of the pairs phi_i, psi_i
+    readout: tuple  # C_FF of F and f
+    budget: int  # m_FF
+
+
 @st.composite
 def cases(draw):
     alpha, beta, m = draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(st.integers(1, 4))
     C_1, size, shape = draw(small), draw(small), draw(st.lists(shares, min_size=m, max_size=9))
-    bound = draw(st.integers(1, 3))  # of sup|phi_i| and of sup|psi_i|
-    C_FF = [draw(st.tuples(shares, shares)) for _ in range(m)]  # of phi_i, psi_i
-    readout = draw(st.tuples(shares, shares))  # of F, f
+    sup = Fraction(draw(st.integers(1, 3)))
+    C_FF = [draw(st.tuples(shares, shares)) for _ in range(m)]
+    readout = draw(st.tuples(shares, shares))
     budget = draw(st.integers(m, 60))  # m_FF >= m: every error is at most 1
     sigma = [C_1 * share / Fraction(i) ** alpha for i, share in enumerate(shape, start=1)]
-    return dict(
-        alpha=alpha, beta=beta, m=m, C_1=C_1, size=size, sigma=sigma, sup=Fraction(bound),
-        C_FF=C_FF, readout=readout, budget=budget,
-    )  # fmt: skip
+    return Case(alpha, beta, m, C_1, size, sigma, sup, C_FF, readout, budget)
 
 
 def C_0(case, one=1):
     """max(K_F sup|f| (S + 1), 1), where size = K_F sup|f| and S = 2 sup."""
-    return max(case["size"] * (2 * case["sup"] + one), 1)
+    return max(case.size * (2 * case.sup + one), 1)
 
 
 def error(case, C):
     """(13) with the budget m_FF / m."""
-    return C * Fraction(case["m"], case["budget"]) ** case["beta"]
+    return C * Fraction(case.m, case.budget) ** case.beta
 
 
 def errors_on_one_line(case):
     """(50) and (51), over tau^2, with the largest errors that (13) allows."""
-    tail = sum(s * s for s in case["sigma"][case["m"] :])
-    pairs = [[error(case, C) for C in pair] for pair in case["C_FF"]]
-    bases = sum(case["sup"] * (phi + psi) + phi * psi for phi, psi in pairs)
-    return case["size"] * (tail + bases) + sum(error(case, C) for C in case["readout"])
+    tail = sum(s * s for s in case.sigma[case.m :])
+    pairs = [[error(case, C) for C in pair] for pair in case.C_FF]
+    bases = sum(case.sup * (phi + psi) + phi * psi for phi, psi in pairs)
+    return case.size * (tail + bases) + sum(error(case, C) for C in case.readout)
 
 
 def corrected(case, C_0):
-    power = 2 * case["alpha"] - 1
-    C_2 = sum(map(sum, case["C_FF"])) + sum(case["readout"])
-    rank = case["C_1"] ** 2 / (power * Fraction(case["m"]) ** power)
+    power = 2 * case.alpha - 1
+    C_2 = sum(map(sum, case.C_FF)) + sum(case.readout)
+    rank = case.C_1**2 / (power * Fraction(case.m) ** power)
     return C_0 * (rank + error(case, C_2))
 
 
@@ -126,10 +138,7 @@ def test_control_without_the_product_of_two_errors(claim):
     """S for S + 1 in C_0, one pair with both errors 1 and nothing else: 2 sup + 1 against 2 sup
     times C_2 = 2 needs sup >= 1/2; on rooms of volume tau it may be 1/4."""
     one, zero = Fraction(1), Fraction(0)
-    case = dict(
-        alpha=1, beta=1, m=1, C_1=zero, size=Fraction(4), sigma=[], sup=Fraction(1, 4),
-        C_FF=[(one, one)], readout=(zero, zero), budget=1,
-    )  # fmt: skip
+    case = Case(1, 1, 1, zero, Fraction(4), [], Fraction(1, 4), [(one, one)], (zero, zero), 1)
     excess = errors_on_one_line(case) - corrected(case, C_0(case, 0))
     claim.measured("(50) minus the bound", excess, equation="(52), corrected").at_least(
         exactly(2, "4 (1/4 + 1/4 + 1) = 6 against 4 · 1/2 · 2")

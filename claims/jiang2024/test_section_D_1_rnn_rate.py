@@ -74,7 +74,9 @@ def test_the_corrected_rate_is_attained_up_to_a_factor(claim):
         bound = hankel.register_rate(1 + gamma, 1, gamma)
     claim.record("floor", floor)
     claim.record("bound", bound)
-    claim.measured("bound / floor", bound / floor, equation=CORRECTED, gamma=gamma, m=gamma).at_most(
+    claim.measured(
+        "bound / floor", bound / floor, equation=CORRECTED, gamma=gamma, m=gamma
+    ).at_most(
         chosen(40, "kernels with geometric floors, a tenth for each unit, have 10^6 at m = 7")
     )
 

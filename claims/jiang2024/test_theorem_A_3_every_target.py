@@ -13,10 +13,10 @@ each pair (q, t') and subtracts nothing.
 
 Checked: the corrected proof, for targets with a known superposition (22) of 2 tau d + 1 terms: the
 representation of the printed width has an error of exactly 0, for the weights of (25) and for
-random positive ones. That u does not show psi_qt(x_t) for psi = id, which is no inner family of
-Theorem A.1: a step is missing, and the theorem is not refuted. For n = 2 tau d + 1 and inner functions that are sines,
-the least distance of all u_t on a grid of k points per variable, times k - 1, stays bounded as k
-grows; for n = 1 it collapses.
+random positive ones. For psi = id, which is no inner family of Theorem A.1, u does not show
+psi_qt(x_t): a step is missing, the theorem is not refuted. For n = 2 tau d + 1 and inner functions
+that are sines, the least distance of all u_t on a grid of k points per variable, times k - 1, stays
+bounded as k grows; for n = 1 it collapses.
 
 Not checked: Theorem A.1, on which the printed proof rests (see its claim).
 """

@@ -22,6 +22,8 @@ def mcshane(x):
 for extension in (late_rise, mcshane):
     assert all(extension(y) == value for y, value in given.items())
     assert max(abs(extension(x)) for x in grid) == 1
-    quotients = [abs(extension(x) - extension(y)) / abs(x - y) for x in grid for y in grid if x != y]
+    quotients = [
+        abs(extension(x) - extension(y)) / abs(x - y) for x in grid for y in grid if x != y
+    ]
     print(f"{extension.__name__}: sup norm 1, Lipschitz constant {max(quotients)}")
     assert max(quotients) == {"late_rise": 1, "mcshane": C}[extension.__name__]
