@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, theorem
-from repro.jiang2024 import couplings, encodings, model, rate, selection
+from repro.jiang2024 import couplings, encodings, model, rate, selection, softmax
 from repro.numerics import exact, logarithms
 
 ROOT = flint.arb(2).sqrt()
@@ -85,6 +85,21 @@ def test_corrected_inequality_at_random_tokens(which, claim):
         ratios.append(float(left / total(bound)))
     claim.record("largest error over its bound", max(ratios))
     claim.record("smallest error over its bound", min(ratios))
+
+
+@pytest.mark.certified
+def test_the_constant_of_the_mean_square_is_attained(claim):
+    """f = (0, 1), delta = (h/2, -h/2): the bound is h^2/16, and the average moves by tanh(h/4)."""
+    at = {"equation": "(49)-(50), corrected"}
+    bound = rate.mean_square_bound(flint.fmpq(8), K_F=3, diameter=2)
+    claim.measured("bound of the square", bound, K_F=3, diameter=2, h=4, **at).equals(36)
+    with flint.ctx.workprec(100):
+        h = flint.arb("1e-4")
+        (moved,) = softmax.moved(*softmax.extremal(h / 4))
+        share = moved**2 / rate.mean_square_bound(h**2 / 2)
+    needed = claim.measured("square of the move over its bound", share, h=1e-4, **at)
+    needed.at_least(theorem(1 - flint.arb("1e-8"), "tanh z / z > 1 − z²/3, z = 1e-4 / 4"))
+    needed.at_most(theorem(1, "rate.py, 1"))
 
 
 @pytest.mark.parametrize("part", ["terms", "waves", "f", "F"])

@@ -16,8 +16,8 @@ deviation of |x|. For segments of lengths 3 and 5, as in the figure: the weight 
 token leaves in its own segment, and the distance of the centre by attention from the true one.
 Controls: the untrained twin; labels withheld from the trained network; a training with positions in
 the place of labels, which cannot succeed (claim on (57): no coupling of pairs sees a separator).
-Points are learnt first; prediction tokens see themselves alone, and say the mean, for about 1000 of
-1600 steps. At smoke scale, with 7 tokens, they do so to the end, and only points are checked.
+Points are learnt first; for more than half of the steps prediction tokens see themselves alone, and
+say the mean. At smoke scale, with 7 tokens, they do so to the end, and only points are checked.
 
 The task does not determine the attention: with labels and positions in the tokens another training
 ends with a small loss and right rows at prediction tokens, while the rows
