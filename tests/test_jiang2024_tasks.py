@@ -213,8 +213,10 @@ def test_pairs_are_of_the_first_token_of_so_many_sequences():
     z = torch.arange(12.0).reshape(3, 2, 2)
     result = recovery.Recovered(z, z, z, readout=z + 100, displayed=z)
     assert result.pairs(2) == [(0, 100), (1, 101), (4, 104), (5, 105)]
-    cell = recovery.cell([0.1, 0.4, 0.3], 0.8)
-    assert (cell["ours"], cell["note"]) == (0.3, "3 seeds, from 0.1 to 0.4; untrained 0.8")
+    cell = recovery.cell("the diagonal", True, "distance", [0.1, 0.4, 0.3])
+    assert cell["paper"] == cell["ours"] == "the diagonal"
+    assert cell["note"] == "distance: 0.3 (3 seeds, 0.1 to 0.4)"
+    assert recovery.cell("the diagonal", False, "distance", [0.5])["ours"] == "not seen"
 
 
 def test_networks_are_looked_at_where_they_are_judged():

@@ -3,17 +3,23 @@
 int sum_{t,s} |rho(x_t, x_s) - rho~(x_t, x_s)|^2 dx = tau^2 |rho - rho~|_2^2
                                                     <= tau^2 sum_{i > m_h} sigma_i^2.
 
-False as printed, for the terms s = t see the diagonal: one sine on both sides, tau = 2, gives 5 and
-not 4; under an encoding the left side has no bound in terms of the tail at all.
-Repaired: tau (tau - 1) |delta|_2^2 + tau int delta(u, u)^2 du for independent tokens of one law;
-with delta = sum_i d_i phi_i psi_i this is tau (c sum d_i^2 + (sum d_i)^2), c = tau - 1/2, for sines
-on both sides, and tau c sum d_i^2 for sines against cosines. For encoded tokens on pieces of unit
-length the pairs s != t cost at most the tail itself, without tau^2.
+False as printed: the terms s = t see the diagonal. One sine on both sides, tau = 2, gives 5 and not
+4; under an encoding the left side has no bound in terms of the tail at all.
+
+Corrected, for independent tokens of one law and delta = rho - rho~:
+    tau (tau - 1) |delta|_2^2 + tau int delta(u, u)^2 du.
+Proof. x_t and x_s are independent for s != t, so that the pair (t, s) costs |delta|_2^2; a pair
+(t, t) costs int delta(u, u)^2 du.                                                              QED
+With delta = sum_i d_i phi_i psi_i this is tau (c sum d_i^2 + (sum d_i)^2), c = tau - 1/2, for sines
+on both sides, and tau c sum d_i^2 for sines against cosines (repro/jiang2024/rate.py, 2).
+For encoded tokens, uniform in rooms of volume 1, the pairs s != t cost at most |delta|_2^2, hence
+at most the tail itself, without tau^2: the pair (t, s) costs the integral of delta^2 over
+I_t x I_s, and these blocks are disjoint.
 
 Checked: the two closed forms exactly, for random rational d_i; in balls for tails of i^-alpha;
 against sampled sequences. The encoded pairs in balls, the counterexamples in rationals.
 
-Reading: rho~ for the printed rho^ on the right; the integral over all x, of volume 1.
+Misprint: rho^ for rho~ on the right of (46). Reading: the integral over all x, of volume 1.
 """
 
 import math

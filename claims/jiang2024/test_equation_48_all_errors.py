@@ -3,14 +3,15 @@
 int sum_t |H_t - H^_t| dx is to be at most K_F sup|f| tau^2 times (the tail of sigma_i^2, and the
 errors of the m_h pairs of basis networks), plus tau^2 (|F - F^| + |f - f^|).
 
-False as printed, three times: the squared tail stands where its root belongs; the factors sigma_i
-of the basis terms are missing; the error of f lacks K_F. Three examples of two tokens, in exact
-arithmetic, show it. Repaired, for every sequence and t, with delta = rho - rho~ and sup norms,
+False as printed, in three places: the squared tail stands where its root belongs, the factors
+sigma_i of the basis terms are missing, and the error of f lacks K_F. Three examples of two tokens,
+in exact arithmetic, show it. Corrected, for every sequence and t, with delta = rho - rho~,
     |H_t - H^_t| <= K_F diam f (osc_s delta_ts / 4 + 1/2 sum_i sigma_i e_i) + K_F e_f + e_F,
     e_i = sup|phi_i| e_psi,i + sup|psi_i| e_phi,i + e_phi,i e_psi,i
-(repro/jiang2024/rate.py, 1 and 5; the first term is at most (sum_s delta_ts^2)^(1/2) / (2 sqrt 2)).
+with errors in the sup norm. The first term is at most (sum_s delta_ts^2)^(1/2) / (2 sqrt 2). Proof:
+repro/jiang2024/rate.py, 1 and 5.
 
-Checked: the repaired inequality in balls, on random rational tokens, with all four errors at once
+Checked: the corrected inequality in balls, on random rational tokens, with all four errors at once
 and one at a time; in rationals on the three examples.
 """
 
@@ -21,7 +22,7 @@ import numpy as np
 import pytest
 
 from repro.bounds import chosen, exactly, theorem
-from repro.jiang2024 import couplings, encodings, model, rate, selection
+from repro.jiang2024 import couplings, encodings, model, rate, selection, softmax
 from repro.numerics import exact, logarithms
 
 ROOT = flint.arb(2).sqrt()
@@ -30,7 +31,7 @@ TAU, R, M, K = 3, 6, 3, 3
 
 
 def compare(x, errors):
-    """max_t |H_t - H^_t| and its repaired bound, term by term, at tokens x (tau, 1), not encoded.
+    """max_t |H_t - H^_t| and its corrected bound, term by term, at tokens x (tau, 1), not encoded.
 
     phi^ = phi + e, psi^ = psi - e, f^ = f + e_f, F^ = F + e_F, F = K z: errors that are constants.
     """
@@ -72,7 +73,7 @@ def total(bound):
     "which", [("terms",), ("waves",), ("f",), ("F",), ("terms", "waves", "f", "F")], ids="+".join
 )
 @pytest.mark.certified
-def test_repaired_inequality_at_random_tokens(which, claim):
+def test_corrected_inequality_at_random_tokens(which, claim):
     errors = {part: {**ERRORS, "terms": M}[part] for part in which}
     ratios = []
     for x in tokens(claim, claim.at_scale(smoke=6, laptop=30, paper=200)):
@@ -84,6 +85,21 @@ def test_repaired_inequality_at_random_tokens(which, claim):
         ratios.append(float(left / total(bound)))
     claim.record("largest error over its bound", max(ratios))
     claim.record("smallest error over its bound", min(ratios))
+
+
+@pytest.mark.certified
+def test_the_constant_of_the_mean_square_is_attained(claim):
+    """f = (0, 1), delta = (h/2, -h/2): the bound is h^2/16, and the average moves by tanh(h/4)."""
+    at = {"equation": "(49)-(50), corrected"}
+    bound = rate.mean_square_bound(flint.fmpq(8), K_F=3, diameter=2)
+    claim.measured("bound of the square", bound, K_F=3, diameter=2, h=4, **at).equals(36)
+    with flint.ctx.workprec(100):
+        h = flint.arb("1e-4")
+        (moved,) = softmax.moved(*softmax.extremal(h / 4))
+        share = moved**2 / rate.mean_square_bound(h**2 / 2)
+    needed = claim.measured("square of the move over its bound", share, h=1e-4, **at)
+    needed.at_least(theorem(1 - flint.arb("1e-8"), "tanh z / z > 1 − z²/3, z = 1e-4 / 4"))
+    needed.at_most(theorem(1, "rate.py, 1"))
 
 
 @pytest.mark.parametrize("part", ["terms", "waves", "f", "F"])
@@ -116,8 +132,8 @@ def two_tokens(last: Any = 1, first: Any = 1, K=1, f: Any = (0, 1)):
 
 
 @pytest.mark.exact
-def test_repaired_inequality_on_the_three_examples(claim):
-    """In each, the left side in rationals, and the term of the repaired sum that pays for it."""
+def test_corrected_inequality_on_the_three_examples(claim):
+    """In each, the left side in rationals, and the term of the corrected sum that pays for it."""
     b, shift, eps = flint.fmpq(33, 32), flint.fmpq(1, 10), flint.fmpq(1, 100)
     moved_f = (eps * shift, eps + eps * shift)
     examples = {  # both outputs, their summed distance, the term that pays for it, and why

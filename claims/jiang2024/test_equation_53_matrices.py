@@ -2,11 +2,17 @@
 
 H^(x) = F^( W_V f^(x) . sigma[(W_Q f^(x))^T W_K f^(x)] ), tokens as columns, sigma column by column.
 
-Refuted as printed: entry (i, j) of the matrix is the query of token i times the key of token j, so
-that a softmax of column j divides by a sum over the queries. Nor does a softmax along the rows
-help: the columns of weights then do not add up to 1. Two tokens show it.
-Repaired, and checked: with Q and K exchanged, (W_K f^)^T W_Q f^, column t is H^_t of (5), for
-random models, in rationals. The printed formula names the same set of models.
+Misprint: Q and K are exchanged. Entry (i, j) of the printed matrix is the query of token i times
+the key of token j, so that a softmax of column j divides by a sum over the queries. (A softmax
+along the rows does not help: the columns of weights then do not add up to 1.) The printed formula
+names the same set of models, with other names for W_Q and W_K.
+
+Proof, for (W_K f^)^T W_Q f^: its entry (s, t) is key s times query t. The softmax of column t
+divides e^(k_s . q_t) by the sum over all keys, and the values times this column are
+sum_s sigma[q_t . k](s) W_V f^(x(s)), which F^ reads in (5).                                    QED
+
+Checked, in rationals: this for random models; that the printed formula is (5) with W_Q and W_K
+exchanged.
 """
 
 from fractions import Fraction

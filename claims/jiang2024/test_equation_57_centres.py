@@ -4,17 +4,26 @@ Tokens are points x_s with masses m_s, or x_pred, which begins a segment. The ou
 the norm of the mean of its segment, weighted by mass, at every other token the norm of the token.
 (62): this is of form (8), with the normalised masses of the segment, or 1_{s=t}, as weights.
 
-Refuted as printed, if there are several segments. The quotient of two weights in row t of (8) is
-e^(rho(x(t), x(s)) - rho(x(t), x(s'))): three tokens fix it, their positions included, and a token
-between them that ends the segment cannot change it. Without positions two prediction tokens are
-equal and have one output.
-Repaired, and checked: with the number of the segment in every token, (62) is a limit of targets of
-form (8): rho = log m - L (difference of labels)^2 for prediction tokens, -L |x - y|^2 for others
-(repro/jiang2024/tasks.py). In rationals, e^L = 2^k: the displayed weights are those of the
-definition, and the averages are within a stated multiple of 2^-k of them.
+That it is: on encoded inputs, with positive masses, the outputs are continuous, since x_pred is not
+in the set of points and cannot turn into one; so Theorem A.3 gives F, f and rho.
 
-Not checked: whether any other F, f, rho represent the task. On encoded inputs Theorem A.3 gives
-some, which are not the displayed ones.
+Proof gap: they are not those of (62), if there are several segments. The quotient of two weights in
+row t of (8) is e^(rho(x(t), x(s)) - rho(x(t), x(s'))): three tokens determine it, their positions
+included, and a token between them that ends the segment cannot change it. Without positions two
+prediction tokens are equal and have one output.
+
+Corrected: with the number of the segment, its label, in every token, (62) is a limit of targets of
+form (8): rho = log m - L (difference of labels)^2 for prediction tokens, -L |x - y|^2 for others
+(repro/jiang2024/tasks.py). Proof. In the row of a prediction token a point of its segment has a
+weight in proportion to its mass, and all others, prediction tokens being counted with mass 1, have
+together at most e^-L times their mass. The average moves by at most their share times the spread of
+all points. In the row of a point, equal tokens have one value, and another token at distance D has
+e^(-L D^2) times its weight.                                                                    QED
+
+Checked, in rationals, e^L = 2^k: the displayed weights are those of the definition, and the
+averages are within this bound of them.
+
+Not checked: the representation that Theorem A.3 gives for this task.
 """
 
 from fractions import Fraction

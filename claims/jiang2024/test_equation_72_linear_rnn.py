@@ -4,15 +4,17 @@ From a zero state, h(t) = W h(t-1) + U x(t), y(t) = c . h(t) gives
     y(t) = sum_{s <= t} c^T W^s U x(t-s),
 and the kernel c^T W^s U decays exponentially if W is stable.
 
-Checked, in rationals, for random networks: the steps (72), (73) give what (74) gives, in float64
-too, to the bit; for stable W, |c^T W^s U|^2 <= A q^s with the rational A and q < 1 of
-repro/jiang2024/recurrent.py.
-As printed, two things are false: that eigenvalues with a negative real part make W stable, and that
-h(0) = 0 leads to (74).
+Proof. h(t) = sum_{s <= t} W^s U x(t-s) for all t >= -1, by induction: from h(-1) = 0 on,
+W h(t-1) + U x(t) is the sum for t-1 with one power of W more, and the term s = 0. For stable W, all
+eigenvalues inside the unit circle, repro/jiang2024/recurrent.py proves |c^T W^s U|^2 <= A q^s with
+q < 1.                                                                                          QED
 
-Readings: h(-1) = 0 for h(0) = 0; every eigenvalue inside the unit circle for a negative real part,
-which is the condition on the flow e^{Wt} (Section 6.1 prints e^{W_s} for W^s); U is n x d and c^T
-is 1 x n, where D.1 prints the transposed shapes.
+Misprints: h(0) = 0 for h(-1) = 0, which would lose x(0); "a negative real part" for eigenvalues
+inside the unit circle, which is the condition on the flow e^{Wt} of Section 6.1 (printed e^{W_s});
+the shapes of U and c^T, which are n x d and 1 x n.
+
+Checked, in rationals, for random networks: the steps (72), (73) give what (74) gives, in float64
+too, to the bit; the decay, with the rational A and q of recurrent.py.
 """
 
 import flint

@@ -2,11 +2,13 @@
 
     H_t(x) = sum_{s=0}^{t} rho(s) . x(t-s),   t = 0, 1, ...,   and H determines rho.
 
+Proof. For the input e_i at time 0 and 0 after it the output at time t is rho_i(t).             QED
+
 Checked, in rationals, for random kernels: the outputs for d unit impulses at time 0 are rho;
 delayed inputs give delayed outputs; later inputs do not matter. Of all 3^9 matrices of three times
 with entries -1, 0, 1 those that commute with the delay are those of convolutions.
 
-Reading: "the norm of rho(s) is at most infinity" is read as finite at every s. This does not make H
+Misprint: the norm of rho(s) is said to be at most infinity, for less than. This does not make H
 bounded (rho = 1); exponential decay, (79), does.
 """
 

@@ -3,6 +3,9 @@
     C_1 = 1 + inf{beta > 0 : e^{t/beta} |rho(t)| -> 0},  C_2 = sup_t e^{t/C_1} |rho(t)|,
     C_RNN = C_1 C_2.
 
+C_2 is finite whenever C_1 is. Proof. C_1 - 1 is the infimum, so some beta < C_1 has
+e^{t/beta} |rho(t)| -> 0. Then e^{t/C_1} |rho(t)| is smaller, and bounded.                      QED
+
 Checked: C_1, C_2 and C_RNN of e^{-t/gamma} in rationals: 1 + gamma, 1 and 1 + gamma; of delta_T and
 of sums of exponentials in balls. The infimum, for random sums of exponentials: for factors b on
 either side of e^{1/beta} the products b^t |rho(t)| vanish or explode. The kernels of stable RNNs
@@ -10,7 +13,7 @@ have a finite C_RNN.
 
 Readings: the two numbers are not those of (12) and (14). "C_2 is small if rho has no large value
 far from the origin" is not so, and C_RNN is not monotone: a spike of height e^-10 at t = 20 has
-C_RNN = e^10, the larger kernel e^{-t/2} has 3. One infimum repairs it (Proposition 6.3).
+C_RNN = e^10, the larger kernel e^{-t/2} has 3. One infimum mends it (Proposition 6.3).
 """
 
 from fractions import Fraction

@@ -8,7 +8,7 @@ and m_h = 1 is enough. The price is paid by F: for any f, rho and input,
     |H_t - H_t'| <= K_F diam(f) / 4 * osc_s(rho_ts - rho_t's),
 
 since a softmax average moves by at most diam(f)/4 times the oscillation of what is added to the
-logits (finding-softmax-perturbation). Here that is K_F >= 4 |H_t - H_t'| / (diam f eps (tau - 1)).
+logits (repro/jiang2024/softmax.py). Here that is K_F >= 4 |H_t - H_t'| / (diam f eps (tau - 1)).
 
 Checked: with e^eps = 1 + 10^-k the error is exactly 0, in form (8) and as a Transformer (5) with
 m_h = 1; the spectrum, exactly; the Lipschitz constant from both sides.

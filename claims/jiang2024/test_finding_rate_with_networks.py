@@ -7,7 +7,7 @@ ridge correction, s_i = sigma_i + S_m / (m_h + c), c = tau - 1/2,
     E sum_t |H_t - H^_t| <= tau ( (c k C_1^2 / 8)^(1/2) m_h^-(alpha - 1/2)
                                   + 1/2 sum_{i <= m_h} s_i (2 sup|phi_i| e_i + e_i^2) ),
     k = 1/(2 alpha - 1) + 1/(alpha - 1)^2,       e_i = sup|phi_i''| / 8 (2 m_h / (m_FF - 1))^2.
-This is Theorem 4.1 repaired, with its second term: beta = 2, and e_i is C_FF(phi_i) / w^beta.
+This is Theorem 4.1 corrected, with its second term: beta = 2, and e_i is C_FF(phi_i) / w^beta.
 Sines against cosines need no ridge: s_i = sigma_i and k = 1/(2 alpha - 1). Encoded tokens, with the
 diagonal mended, m_h = r + tau, in one layer of w cells to a room: tau^(1/2) times the root of the
 mean square in finding rate-with-diagonal, and tau/2 times the errors of waves and diagonal.
@@ -19,7 +19,7 @@ long as its second term counts, from which sigma_i is missing while m_h is there
 alpha = 3 and enough neurons it is below.
 
 Checked: networks with up to 8193 neurons in the Transformer (5), all waves in the target; their
-errors within the repaired bound at every (m_h, m_FF), alpha = 1.5, 2, 3, equal sines and sines
+errors within the corrected bound at every (m_h, m_FF), alpha = 1.5, 2, 3, equal sines and sines
 against cosines, encoded tokens; both right sides over the error, for alpha = 2, with C_1 from
 singular values of sampled couplings; with m_FF neurons to share out, error and bound have a best
 m_h, which grows with m_FF; the outputs move like w^-2. Two tokens with errors of opposite sign

@@ -1,9 +1,10 @@
-"""Finding, on Theorem A.3 (jiang2024, A.2): n = tau d is enough, and nothing less is.
+"""Finding, on Theorem A.3 (jiang2024, A.2): n = tau d is enough; for one f and rho, nothing less.
 
 Every continuous target on encoded inputs is of form (8) with n = tau d, f(x) = e_s (x) (0.6 + 0.2
 z) for the place z of a token in I_s, the weights 2/(tau + 1) and 1/(tau + 1) of (25), and one F for
-all t. For n < tau d and any continuous f and rho, one of the tau d coordinates of the input is a
-target that no F meets better than the constant 1/2 does. Proofs: repro/jiang2024/representation.py.
+all t. If one continuous pair f, rho is to serve all targets, less is not enough: for n < tau d one
+of the tau d coordinates of the input is a target that no F meets better, in the sup norm, than the
+constant 1/2 does. Proofs: repro/jiang2024/representation.py.
 
 Checked: in rationals, for four targets and two encodings, the error is exactly 0; f stays in
 [0, 1]^n, and any other positive weights with different rows serve as well. F is defined on all of

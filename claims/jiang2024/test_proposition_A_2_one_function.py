@@ -3,6 +3,9 @@
 If x_1, ..., x_tau live in pairwise disjoint sets I_1, ..., I_tau, then one g on their union has
 g(x_s) = f_s(x_s) for all s and any prescribed f_s.
 
+Proof. The sets are disjoint, so every x of the union lies in exactly one of them, I_s say. There
+g(x) = f_s(x) is well defined, and has the values asked for.                                    QED
+
 Checked, in rationals: g, which sees a number and not its index, against the f_s, for random
 intervals and polynomials. For affine pieces g is Lipschitz; its constant is at most the larger of
 the slopes and of the largest difference over the gap.

@@ -4,19 +4,22 @@ If two targets of form (8) agree on all inputs, then (1) F_1 o f_1 = F_2 o f_2; 
 constant, the argmax is unique and F_i o f_i are injective, rho_1 and rho_2 are largest at the same
 token, both (2) with the hard maximum and (3) with the softmax and unbounded couplings.
 
-(1) stands where constant sequences are admissible: on them every average is f(x). Under position
-encoding (7) there are none, and it is false: two rooms, two tokens, below.
-(2) stands, with injectivity and uniqueness: H_t(x) is then F o f of the one token chosen, and one
-injection by (1). Under (7) too, if no room has an isolated point: where rho_1 chooses x(s) and
-rho_2 chooses x(s'), s != s', an open set, H_t would depend on x(s) alone and on x(s') alone.
-(3) is false: adding log g(v) to rho is undone by f and F (the gauge of repro/jiang2024/gauge.py);
-the harmonic mean is the softmax average of v with e^rho = 1/v and with e^rho = 1/v + 8v. Both are
-unbounded on (0, 1]. Repaired: with the same F and f, both injective, see the finding on the gauge.
+(1) holds if constant sequences are inputs, as the proof has it: on (x, ..., x) every average is
+f(x), so that F_i(f_i(x)) is the output. Edge case: under position encoding (7) no sequence is
+constant, and (1) can fail: two rooms and two tokens, below.
+(2) holds: H_t(x) = F_i(f_i(c_i)) for the one token c_i chosen by rho_i. By (1) F_1 o f_1 and
+F_2 o f_2 are one injection, so c_1 = c_2. It holds under (7) too, if no room has an isolated point:
+where rho_1 chooses x(s) and rho_2 chooses x(s'), s != s', an open set, H_t would depend on x(s)
+alone and on x(s') alone.
+(3) is false: adding log g(v) to rho is undone by f and F (repro/jiang2024/gauge.py). The harmonic
+mean on (0, 1] is a softmax average with e^rho = 1/v and with e^rho = 1/v + 8v, both unbounded, and
+their maxima differ. Corrected: with one and the same F and f, f injective and F injective on the
+convex hull of its values, rho is determined up to a function of the query (gauge.py as well).
 
 Checked, in rationals: (1) for random targets and tokens; (2) for all pairs of strict orders on
 three letters, 216^2 of them, and all sequences of three; the counterexamples.
 
-Readings: F o rho in the proof of (2) is F o f. "Argmax" is the token, not its index.
+Misprint: F o rho for F o f in the proof of (2). Reading: "argmax" is the token, not its index.
 """
 
 import itertools
@@ -251,7 +254,7 @@ def test_printed_part_3_is_undone_by_a_gauge(claim):
 
 
 @pytest.mark.exact
-def test_part_3_repaired_the_same_F_and_f_leave_only_a_function_of_u(claim):
+def test_part_3_corrected_the_same_F_and_f_leave_only_a_function_of_u(claim):
     """rho + log c(u) gives the same outputs and the same maxima; rho + log(1 + v) does not."""
     first, _ = harmonic()
     each, Log = arrays.each, logarithms.Log
@@ -271,7 +274,7 @@ def test_part_3_repaired_the_same_F_and_f_leave_only_a_function_of_u(claim):
         return int(moved.sum() + unmoved.sum() + weights.sum())
 
     name = "outputs that differ for c(u), or agree for 1 + v"
-    claim.for_all(name, distinct, wrong, equation="B.1 (3), repaired", examples=few(claim))
+    claim.for_all(name, distinct, wrong, equation="B.1 (3), corrected", examples=few(claim))
 
 
 def test_control_part_3_with_the_same_F_and_f_the_gauge_shows(claim):
@@ -280,6 +283,6 @@ def test_control_part_3_with_the_same_F_and_f_the_gauge_shows(claim):
     kept = model.Target(first.F, first.f, second.rho)
     x = rationals(["1/2", 1])[:, None]
     off = abs(kept(x)[0] - first(x)[0])
-    claim.measured("difference of H", off, equation="B.1 (3), repaired").at_least(
+    claim.measured("difference of H", off, equation="B.1 (3), corrected").at_least(
         theorem(exact.rational("2/15"), "4/5 − 2/3")
     )

@@ -2,17 +2,18 @@
 
 Printed: the approximation rate of an RNN with m hidden units follows d C_RNN / m.
 
-Read: some W, U, c have sup_{t, x} |H_t(x) - H^_t(x)| <= d C_RNN(H) / m. False, already with half of
-the l1 error of the kernel: for Rudin and Shapiro's signs times e^{-s/100} and m = 67 no RNN does
-it. No constant repairs it (finding hankel-floor).
-Repaired: with m units the l1 error is at most (1 + C_1) C_2 e^{-m/C_1}, for every d without a
+Read: some W, U, c have sup_{t, x} |H_t(x) - H^_t(x)| <= d C_RNN(H) / m. False: for Rudin and
+Shapiro's signs times e^{-s/100} and m = 67 every RNN has a larger error, and no constant in front
+of the rate helps (finding hankel-floor). What is true in the printed form: the largest error of a
+value of the kernel is at most C_RNN/m, since the register leaves C_2 e^{-m/C_1} <= C_RNN/(e m).
+Corrected: with m units the l1 error is at most (1 + C_1) C_2 e^{-m/C_1}, for every d without a
 factor, hence at most C_RNN/m times (1 + C_1)/e. Proof in repro/jiang2024/hankel.py.
 
-Checked: the register's whole error against the repaired rate, which is attained up to a factor. For
-four kernels and m = 1, ..., 16 the l1 error of the best network found, Ho and Kalman's or the
-register, beside the Hankel floor and both rates. For three of them the printed rate holds with much
-to spare, and the networks come near the floor; for the rough kernel the floor itself is above the
-printed rate at m = 15, 16, 32, 67, 100 and 150.
+Checked: the register's whole error against the corrected rate, which is attained up to a factor.
+For four kernels and m = 1, ..., 16 the l1 error of the best network found, Ho and Kalman's or the
+register, beside the Hankel floor and both rates. For three of the kernels the best networks are
+below the printed rate and near the floor; for the rough kernel the floor itself is above the
+printed rate, for the m that the claim names.
 
 Not checked: other norms of kernels; d > 1; the infimum between floor and network, which are far
 apart for the rough kernel.
@@ -29,7 +30,7 @@ from repro.jiang2024 import hankel, memory, recurrent
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact, logarithms
 
-REPAIRED = "Section D.1, repaired"
+CORRECTED = "Section D.1, corrected"
 PRINTED = "Section D.1, last line"
 BITS = 160
 GAMMA, ROWS, UNITS = 100, 200, 67  # of the rough kernel, and the units of the counterexample
@@ -85,7 +86,7 @@ def curves(name):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.certified
-def test_the_register_has_the_repaired_rate(kernel, claim):
+def test_the_register_has_the_corrected_rate(kernel, claim):
     """Where m = C_1, e^{-m/C_1} = C_1/(e m), and the two rates are one."""
     rho = KERNELS[kernel]
     C_1, C_2 = memory.C_1(rho), memory.C_2(rho)
@@ -94,11 +95,11 @@ def test_the_register_has_the_repaired_rate(kernel, claim):
         with flint.ctx.workprec(BITS):
             error, bound = tail(rho, m), hankel.register_rate(C_1, C_2, m)
             implied = hankel.printed_rate(C_1, C_2, m) * (1 + C_1) / flint.arb(1).exp()
-        claim.measured("l1 error of the register", error, equation=REPAIRED, m=m).at_most(
+        claim.measured("l1 error of the register", error, equation=CORRECTED, m=m).at_most(
             theorem(bound, f"(1 + C_1) C_2 e^(−m/C_1), {proved}")
         )
         if m != C_1:
-            claim.measured("repaired rate", bound, equation=REPAIRED, m=m).at_most(
+            claim.measured("corrected rate", bound, equation=CORRECTED, m=m).at_most(
                 theorem(implied, f"(1 + C_1)/e · C_RNN/m, {proved}")
             )
 
@@ -110,21 +111,23 @@ def test_the_register_leaves_exactly_the_tail(claim):
     rho = exact.vector([half**s for s in range(2 * m)])[:, None]
     kernel = recurrent.shift_register(rho[:m]).kernel(2 * m)
     error = sum(abs(kernel - rho)[:, 0])
-    claim.measured("l1 error on 2m times", error, equation=REPAIRED, m=m).equals(
+    claim.measured("l1 error on 2m times", error, equation=CORRECTED, m=m).equals(
         2 * half**m * (1 - half**m)
     )
 
 
 @pytest.mark.certified
-def test_the_repaired_rate_is_attained_up_to_a_factor(claim):
-    """e^{-s/gamma} with rough signs: the floor at m = gamma is near the repaired bound."""
+def test_the_corrected_rate_is_attained_up_to_a_factor(claim):
+    """e^{-s/gamma} with rough signs: the floor at m = gamma is near the corrected bound."""
     gamma = 30
     with flint.ctx.workprec(BITS):
         floor = hankel.floor(hankel.rough(gamma, 6 * gamma - 1), gamma)
         bound = hankel.register_rate(1 + gamma, 1, gamma)
     claim.record("floor", floor)
     claim.record("bound", bound)
-    claim.measured("bound / floor", bound / floor, equation=REPAIRED, gamma=gamma, m=gamma).at_most(
+    claim.measured(
+        "bound / floor", bound / floor, equation=CORRECTED, gamma=gamma, m=gamma
+    ).at_most(
         chosen(40, "kernels with geometric floors, a tenth for each unit, have 10^6 at m = 7")
     )
 
@@ -147,7 +150,7 @@ def test_the_best_network_found_beside_the_floor(name, claim):
         if floor > 1e-12:  # the networks are made in float64
             over = best[m] / floor
             claim.measured("this error over the floor", over, equation=PRINTED, m=m).at_most(
-                chosen(30, "far less than what separates the floor from the repaired rate")
+                chosen(30, "far less than what separates the floor from the corrected rate")
                 if name == "rough"
                 else chosen(10, "what one more unit gains where the floor falls geometrically")
             )
@@ -233,7 +236,7 @@ def test_figure_all_rates_beside_floors_and_networks(claim):
         f"{drawn['decaying']['found'][1]:.1e} to {drawn['decaying']['found'][8]:.1e} at 8. Box: "
         f"the floor is {drawn['box']['floor'][9]:.2f} at m = 9, then 0. Rough, m up to 150: it "
         f"is {rough['floor'][UNITS]:.2f} at m = {UNITS}, the printed "
-        f"rate {rough['printed'][UNITS]:.2f}; networks and the repaired rate lie "
+        f"rate {rough['printed'][UNITS]:.2f}; networks and the corrected rate lie "
         "above both.",
     )
 
@@ -242,7 +245,7 @@ def test_control_the_constants_of_another_kernel(claim):
     """C_1 of e^{-s/5}, the tail of e^{-s/20}: the bound is missed by far at m = 60."""
     slow = memory.Kernel(terms=(memory.Exponential(1, Fraction(1, 20)),))
     ratio = tail(slow, 60) / hankel.register_rate(6, 1, 60)
-    claim.measured("tail / bound", ratio, equation=REPAIRED, m=60).at_least(
+    claim.measured("tail / bound", ratio, equation=CORRECTED, m=60).at_least(
         theorem(1000, "e^(−3)/(1 − e^(−1/20)) against 7 e^(−10)")
     )
 

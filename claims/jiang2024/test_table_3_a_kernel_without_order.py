@@ -5,18 +5,20 @@ For rho(s) ~ U[0, 1] and 32 uniform inputs the RNN with 128 units has a mean squ
 this target. But the Transformer can learn this target, and a permutation of the input does not
 affect its performance."
 
+Cells. RNN: the printed errors are those of the best constant, so ours keep the order if they are at
+least half of it. Transformer: ours keep the order if the RNN errs at least ten times as much, and
+for the permuted inputs also if the paired 95 % interval of log(permuted / original) over the
+kernels contains 0.
+
 Checked:
 - 128 units are four times as many as are needed: 32 of them hold every such kernel, with error 0 in
-  rationals. So 5.58 is not an approximation error.
+  rationals. So 5.58 is not an approximation error; the paper says that the target is hard to learn.
 - The printed 5.58 and 5.24 are what a constant misses.
 - RNNs trained on the exact mean square error over all sequences end far below, though not at 0; for
   permuted inputs they end near the exact floor, which only a model that is no convolution can pass.
-- The trained Transformer is far below the RNN, before and after the exchange.
+- The trained Transformer is far below a constant and below the RNN; for permuted inputs it is below
+  what any RNN can reach.
 Controls: an RNN that sees the sequence reversed; a Transformer without position encoding.
-
-As printed false, read as what 128 units can do: 5.58, and that an RNN cannot have this kernel.
-Repaired: 5.58 is the level of the best constant, which an RNN passes early in its training; it is
-hard to train to the end.
 
 Not checked: the paper's permutation, which is not printed; ours is that of Table 2. Its kernel is
 not printed either: one drawn for each seed. Outputs are standardised for the Transformer.
@@ -28,11 +30,11 @@ not been run.
 
 import statistics
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from scipy import stats
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.jiang2024 import (
@@ -98,35 +100,12 @@ def test_some_of_the_units_hold_every_kernel(claim):
     claim.for_all(f"{ERROR}, RNN", kernels, error, equation="Table 3", examples=examples)
 
 
-def error_of_a_register_and_the_printed_one(tau, seed):
-    """`tau` units shift the inputs and weigh them by rho: no output differs from the target's."""
-    import random
-    from fractions import Fraction
-
-    draw = random.Random(seed)
-    rho = [Fraction(draw.random()) for _ in range(tau)]
-    x = [Fraction(draw.random()) for _ in range(tau)]
-    units, errors = [Fraction(0)] * tau, []
-    for t in range(tau):  # h_i(t) = h_(i+1)(t-1) + rho_i x(t), and the output is h_0
-        shifted = [*units[1:], Fraction(0)]
-        units = [h + r * x[t] for h, r in zip(shifted, rho, strict=True)]
-        errors.append(units[0] - sum(rho[s] * x[t - s] for s in range(t + 1)))
-    return sum(e * e for e in errors) / tau, Fraction("5.575")
-
-
-def test_printed_5_58_is_none_of_approximation(claim):
+@pytest.mark.exact
+def test_5_58_is_not_an_approximation_error(claim):
+    """32 values drawn from U[0, 1], and 128 units."""
     rho = exact.rationals(claim.rng("kernel").uniform(size=TAU).tolist())
-    claim.counterexample(
-        "a linear RNN with 128 hidden units has a mean square error of 5.58",
-        input={"kernel": "32 values drawn from U[0, 1]", "units": UNITS},
-        measured=error_of_the_register(rho, UNITS),
-        relation=">=",
-        expected=Fraction(5575, 1000),
-        equation="Table 3, original, RNN",
-        program=error_of_a_register_and_the_printed_one,
-        tau=TAU,
-        seed=0,
-    )
+    error = error_of_the_register(rho, UNITS)
+    claim.measured(f"{ERROR}, RNN", error, equation="Table 3, original, RNN").equals(0)
 
 
 # --- what was printed ----------------------------------------------------------------------------
@@ -148,8 +127,6 @@ def test_the_printed_errors_are_those_of_a_constant(claim):
     for name, value in (("5_percent", low), ("median", middle), ("95_percent", high)):
         claim.record(f"constant_{name}", value)
     for row, value in PRINTED["RNN"].items():
-        place = f"{row}, no network"
-        claim.cell(place, "RNN", paper=value, ours=middle, note="best constant, median of kernels")
         printed = claim.measured(f"printed {ERROR}", value, equation="Table 3, RNN", row=row)
         printed.at_least(chosen(low, "below it lie 5 % of the kernels drawn"))
         printed.at_most(chosen(high, "above it lie 5 % of the kernels drawn"))
@@ -224,11 +201,13 @@ def test_the_transformer_learns_both(claim):
         for column, errors in (("RNN", errors_of_rnns), ("Trans.", errors_of_transformers))
     }
     tabulate(claim, found)
-    given, exchanged = (statistics.median(errors) for errors in found["Trans."].values())
-    ratio = exchanged / given
-    claim.measured("permuted / original", ratio, equation="Table 3, Trans.").at_most(
-        chosen(5, "printed: 0.99")
-    )
+    given = statistics.median(found["Trans."][GIVEN])
+    floors = [linear_tasks.recurrent_floor(t, "none") for t in targets(claim, EXCHANGED)]
+    for seed, (error, floor) in enumerate(zip(found["Trans."][EXCHANGED], floors, strict=True)):
+        at = {"equation": "Table 3, permuted, Trans.", "seed": seed}
+        claim.measured(f"{ERROR}, Trans.", error, **at).at_most(
+            theorem(floor, "what no RNN passes below (ordering.py)")
+        )
     if setting(claim).tau < TAU:
         return  # eight values any RNN learns
     ratio = statistics.median(found["RNN"][GIVEN]) / given
@@ -237,15 +216,43 @@ def test_the_transformer_learns_both(claim):
     )
 
 
+def unmoved(given, exchanged):
+    """Whether the paired 95 % interval of log(exchanged / given) contains 0; None of one kernel."""
+    logs = np.log(np.divide(exchanged, given))
+    if len(logs) < 2:
+        return None
+    reach = stats.t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
+    return bool(abs(logs.mean()) <= reach)
+
+
+def in_order(claim, found):
+    """For each cell, whether the comparison that the text draws from it came out."""
+    constant = {row: statistics.median(constants(claim, row)) for row in ORDERS}
+    medians = {k: {row: statistics.median(e) for row, e in v.items()} for k, v in found.items()}
+    same = unmoved(*found["Trans."].values())
+    claim.record("interval of log(permuted / original) contains 0, Trans.", same)
+    above = {row: medians["RNN"][row] >= 10 * medians["Trans."][row] for row in ORDERS}
+    return {
+        "RNN": {row: medians["RNN"][row] >= constant[row] / 2 for row in ORDERS},
+        "Trans.": {GIVEN: above[GIVEN], EXCHANGED: above[EXCHANGED] and bool(same)},
+    }
+
+
 def tabulate(claim, found):
     """The trained cells, as numbers and as dots."""
     size, panels = setting(claim), {}
     steps = {"RNN": size.recurrent_steps, "Trans.": size.recipe.steps}
+    order, sizes = in_order(claim, found), {"RNN": "128 units", "Trans.": "n = d_v = m_h = 32"}
     for column, rows in found.items():
         for row, errors in rows.items():
             told = comparison.told(errors, targets(claim, row))
             paper, ours = PRINTED[column][row], statistics.median(errors)
-            claim.cell(row, column, paper=paper, ours=ours, note=f"{steps[column]} steps; {told}")
+            claim.cell(
+                row, column, paper=paper, ours=ours, order=order[column][row],
+                printed_size=f"length {TAU}, {sizes[column]}",
+                run_size=f"length {size.tau}, {sizes[column]}",
+                note=f"{steps[column]} steps; {told}",
+            )  # fmt: skip
         panels[{"RNN": "linear RNN", "Trans.": "Transformer"}[column]] = [
             pictures.Cell(row, errors, PRINTED[column][row]) for row, errors in rows.items()
         ]

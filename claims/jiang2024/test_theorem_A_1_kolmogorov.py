@@ -2,25 +2,30 @@
 
 For compact metric spaces of dimension d there are continuous inner functions psi_qs, the same for
 all targets, such that every continuous f on the product of tau of them is
-    f(x_1, ..., x_tau) = sum_{q=0}^{2 tau d} g_q(sum_s psi_qs(x_s)).
+    f(x_1, ..., x_tau) = sum_{q=0}^{2 tau d} g_q(sum_s psi_qs(x_s)).                            (22)
+
+Misprint: the text names the g_q before f, as if one set of outer functions served all targets. Two
+constant targets show that it cannot. Ostrand has inner functions first, then f, then outer
+functions that depend on f; so has (24).
 
 Checked: tau = 2, d = 1, so 5 terms, with Sprecher's inner function
 (repro/numerics/superposition.py). In rationals: it increases, the gaps of its five shifts never
-meet, and the squares of ranks 1, 2, 3 have disjoint images. In float64, for three targets: a first
-step of the iteration leaves at most 4/5 of the largest value and what f changes on a square, and
-three steps leave less than half of it. That is where float64 ends, not the theorem.
+meet, and the squares of ranks 1, 2, 3 have disjoint images. On the 49 pairs of numbers k/6 the
+inner sums are all different, so that one outer function has the values of any given f there. In
+float64, for three targets: a first step of the iteration leaves at most 4/5 of the largest value
+and what f changes on a square, and three steps leave less than half of it.
 
-Not checked: the limit. It needs images of length 1e-24 at the next rank. Nothing here uses it: the
-representation of width n = tau d does without (finding-representation-n-tau-d).
-
-Reading: outer functions after f; as printed they come before it, which equation 22 refutes.
+Not checked: the limit. It needs images of length 1e-24 at the next rank, which float64 cannot tell
+apart. Nothing here uses the theorem: Theorem A.3 follows from finding-representation-n-tau-d.
 """
 
+import functools
 import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from repro import figures
 from repro.bounds import chosen, exactly, theorem
@@ -127,6 +132,45 @@ def test_three_steps_for_three_targets(claim):
         "outer functions from three steps of the iteration.",
         alt="Left: the inner function, a staircase with steep steps at every scale. Right: an "
         "outer function, as rough as noise.",
+    )
+
+
+PAIRS = list(itertools.product(range(7), repeat=2))
+fractions = st.fractions(min_value=-3, max_value=3, max_denominator=9)
+values = st.lists(fractions, min_size=len(PAIRS), max_size=len(PAIRS))
+
+
+@functools.cache
+def inner_sums():
+    """psi(x_1) + lam psi(x_2) at all pairs of sixths."""
+    psi, lam = superposition.psi, superposition.LAMBDA
+    return [psi(1, a) + lam * psi(1, b) for a, b in PAIRS]
+
+
+def outer(f):
+    """g_0 for this f."""
+    return dict(zip(inner_sums(), f, strict=True))
+
+
+def missed(f, g):
+    """How many values of f the outer function g misses."""
+    return sum(g[y] != value for y, value in zip(inner_sums(), f, strict=True))
+
+
+@pytest.mark.exact
+def test_every_target_has_its_own_outer_function(claim):
+    different = len(set(inner_sums()))
+    claim.measured("different inner sums", different, equation="(22)").equals(49)
+    name, examples = "values missed, of 49", claim.at_scale(smoke=10, laptop=30, paper=300)
+    claim.for_all(name, values, lambda f: missed(f, outer(f)), equation="(22)", examples=examples)
+
+
+def test_control_the_outer_function_of_another_target_misses(claim):
+    """f_1 = x_1 and f_2 = x_2, in sixths: they agree at seven pairs only."""
+    first, second = ([Fraction(pair[k], 6) for pair in PAIRS] for k in (0, 1))
+    name = "values of f_2 missed by the g of f_1"
+    claim.measured(name, missed(second, outer(first)), equation="(22)").at_least(
+        exactly(42, "49 pairs, 7 of them on the diagonal")
     )
 
 

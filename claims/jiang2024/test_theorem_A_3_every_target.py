@@ -3,13 +3,20 @@
 On d-dimensional encoded inputs of length tau, every continuous map equals a target of form (8) with
 n = tau (2 tau d + 1) + 1; the later version says n = 2 tau d + 1.
 
-Checked: the statement itself follows from finding-representation-n-tau-d. Here the printed proof,
-repaired: for targets with a known superposition (22) of 2 tau d + 1 terms, the representation of
-the printed width has an error of exactly 0, for the weights of (25) and for random positive ones.
-As printed the proof fails: F_1 of (28) subtracts psi_qt(x_t), which is not a function of u, and the
-f of (26) has 2 tau d + 2 coordinates only. For n = 2 tau d + 1 and inner functions that are sines,
-the least distance of all u_t on a grid of k points per variable, times k - 1, stays bounded as k
-grows; for n = 1 it collapses.
+Proof. Put each compact I_s into a cube, and extend the map to it (Tietze). By
+repro/jiang2024/representation.py (finding-representation-n-tau-d) it has form (8) with n = tau d.
+More coordinates of f, equal to 0 and unread by F, change nothing.                              QED
+
+The printed proof has a gap: F_1 of (28) subtracts psi_qt(x_t), and nothing shows that this is a
+function of u; the f of (26) has 2 tau d + 2 coordinates only. Corrected, it uses a coordinate for
+each pair (q, t') and subtracts nothing.
+
+Checked: the corrected proof, for targets with a known superposition (22) of 2 tau d + 1 terms: the
+representation of the printed width has an error of exactly 0, for the weights of (25) and for
+random positive ones. For psi = id, which is no inner family of Theorem A.1, u does not show
+psi_qt(x_t): a step is missing, the theorem is not refuted. For n = 2 tau d + 1 and inner functions
+that are sines, the least distance of all u_t on a grid of k points per variable, times k - 1, stays
+bounded as k grows; for n = 1 it collapses.
 
 Not checked: Theorem A.1, on which the printed proof rests (see its claim).
 """
@@ -37,7 +44,7 @@ def places(claim, case):
 
 @cases
 @pytest.mark.exact
-def test_the_printed_width_with_the_repaired_proof(case, claim):
+def test_the_printed_width_with_the_corrected_proof(case, claim):
     H, stated = TARGETS[case]()
     (tau, d), z = SIZES[case], places(claim, case)
     x = representation.SHIFTED.encode(z)
@@ -52,7 +59,7 @@ def test_the_printed_width_with_the_repaired_proof(case, claim):
 @cases
 @pytest.mark.construct
 def test_any_positive_weights_serve(case, claim):
-    """The repaired f divides by the weights: nothing depends on 2/(tau + 1) and 1/(tau + 1)."""
+    """The corrected f divides by the weights: nothing depends on 2/(tau + 1) and 1/(tau + 1)."""
     H, stated = TARGETS[case]()
     z, tau = places(claim, case), SIZES[case][0]
     for draw in range(claim.at_scale(smoke=3, laptop=10, paper=50)):
@@ -97,7 +104,7 @@ def test_printed_equation_28_subtracts_what_u_does_not_show(claim):
     sum_of_two = ridges([[[1], [1]]], lambda v: np.concatenate([v, v], axis=-1))
     form = representation.Superposed(sum_of_two, representation.doubled_diagonal(2))
     found = form.target()(representation.SHIFTED.encode(inputs[..., None]))[:, 0]
-    claim.measured("H_1 with the pairs (q, t')", found.tolist(), equation="(26), repaired").equals(
+    claim.measured("H_1 with the pairs (q, t')", found.tolist(), equation="(26), corrected").equals(
         inputs.sum(-1).tolist()
     )
 

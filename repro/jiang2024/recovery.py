@@ -86,8 +86,8 @@ def of_tokens(task: Displayed | OneHot, learner: Learner, tokens: Tensor) -> Rec
     )
 
 
-def cell(found: Sequence[float], control: float) -> dict[str, Any]:
-    """For the page: numbers of several seeds, and of the untrained twin. No number is printed."""
-    ends = f"from {min(found):.3g} to {max(found):.3g}"
-    note = f"{len(found)} seeds, {ends}; untrained {control:.3g}"
-    return {"paper": "a picture", "ours": statistics.median(found), "note": note}
+def cell(seen: str, shown: bool, name: str, found: Sequence[float], **more: Any) -> dict[str, Any]:
+    """What a reader sees in a figure, and whether ours shows it; `found` is of several seeds."""
+    seeds = f"{len(found)} seed{'s' if len(found) > 1 else ''}"
+    note = f"{name}: {statistics.median(found):.3g} ({seeds}, {min(found):.3g} to {max(found):.3g})"
+    return {"paper": seen, "ours": seen if shown else "not seen", "note": note, **more}

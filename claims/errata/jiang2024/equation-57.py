@@ -1,16 +1,22 @@
-"""(62), proof gap."""
+"""(62), proof gap: a coupling of pairs does not see a separator.
 
-from fractions import Fraction as F
+p is the prediction token; a, b, c are points of mass 1. Row 1 of (62) gives equal weights to the
+points of the first segment, and 0 to all other tokens.
+"""
 
-
-# row 1 of (62), masses 1: the weight of token 5 over that of token 2 in two sequences with the same tokens 1, 2, 5
-def weights(seq):
-    end = seq.index("p", 1) if "p" in seq[1:] else len(seq)
-    return [F(0 < s < end, end - 1) for s in range(len(seq))]
+from fractions import Fraction
 
 
-one, two = "p a a b c c".split(), "p a a p c c".split()
-assert all(one[i] == two[i] for i in (0, 1, 4))
-q = [weights(s)[4] / weights(s)[1] for s in (one, two)]
-print("c over a:", *q, "; by (8) it is e^(rho(p,c) - rho(p,a)) both times")
-assert q == [1, 0]
+def first_row(sequence):
+    others = [s for s in range(1, len(sequence)) if sequence[s] == "p"]
+    end = others[0] if others else len(sequence)
+    return [Fraction(int(0 < s < end), end - 1) for s in range(len(sequence))]
+
+
+quotients = []
+for sequence in ("p a a b c c", "p a a p c c"):
+    weights = first_row(sequence.split())
+    quotients.append(weights[4] / weights[1])
+    print(f"{sequence}: weight of the fifth token over that of the second: {quotients[-1]}")
+# By (8) both are e^(rho(p, c) - rho(p, a)): tokens 1, 2 and 5 are the same, positions included.
+assert quotients[0] != quotients[1]

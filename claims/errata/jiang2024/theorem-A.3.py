@@ -1,17 +1,23 @@
-"""Theorem A.3, proof gap."""
+"""Theorem A.3, proof gap: F_1 of (28) subtracts what u does not show.
 
-from fractions import Fraction as F
+tau = 2 and t = 1. By (27), with one inner function psi_s for each position, F reads
+u_1 = 2 psi_1(x_1) + psi_2(x_2). (28) subtracts psi_1(x_1) from it, and (24) needs the sum
+psi_1(x_1) + psi_2(x_2). Is either of them a function of u_1?
+"""
+
+from fractions import Fraction
 from itertools import product
 
-# (27) at t = 1, tau = 2: u_1 = 2 psi_1(x_1) + psi_2(x_2). (28) must find psi_1(x_1) in u_1.
-x, y = (F(0), F(1)), (F(1, 2), F(0))  # psi = id
-assert 2 * x[0] + x[1] == 2 * y[0] + y[1] and sum(x) != sum(y)
-print("u_1 equal, sums", sum(x), sum(y))
-# with inner functions that do separate: psi_1 = psi/2, psi_2 = psi for any injective psi, e.g. values 7^-i on ten points
-psi = [F(1, 7**i) for i in range(10)]
-sums = [psi[a] / 2 + psi[b] for a, b in product(range(10), repeat=2)]
-assert len(set(sums)) == 100  # psi_1(x_1) + psi_2(x_2) tells (x_1, x_2)
-assert all(
-    2 * psi[a] / 2 + psi[b] == 2 * psi[b] / 2 + psi[a] for a, b in product(range(10), repeat=2)
-)
-print("u_1 is symmetric in (a, b), though the sums of (24) separate all pairs")
+# 1. psi_1 = psi_2 = id: two inputs with the same u_1 and different sums.
+for x_1, x_2 in ((Fraction(0), Fraction(1)), (Fraction(1, 2), Fraction(0))):
+    print(f"x = ({x_1}, {x_2}): u_1 = {2 * x_1 + x_2}, psi_1(x_1) = {x_1}, sum = {x_1 + x_2}")
+    assert 2 * x_1 + x_2 == 1
+
+# 2. psi_1 = psi / 2 and psi_2 = psi, with psi(i) = 7^-i at ten points: the sums tell all 100 pairs
+#    of points apart, and u_1 is the same for (a, b) and (b, a).
+psi = [Fraction(1, 7**i) for i in range(10)]
+pairs = list(product(range(10), repeat=2))
+sums = {psi[a] / 2 + psi[b] for a, b in pairs}
+u_1 = {2 * (psi[a] / 2) + psi[b] for a, b in pairs}
+print(f"{len(sums)} different sums for 100 pairs, and {len(u_1)} different u_1")
+assert (len(sums), len(u_1)) == (100, 55)
