@@ -12,7 +12,8 @@ For each u, rho^(u, .) lies in that span, so |rho(u, .) - rho^(u, .)| >= |(1 - P
   (ii)  0 <= p_k <= 1, and sum_k p_k <= r by Bessel's inequality, for an orthonormal basis of the
         span.
  (iii)  sum_k sigma_k^2 p_k <= sum_{k <= r} sigma_k^2, since
-        sum_{k > r} sigma_k^2 p_k <= sigma_r^2 (r - sum_{k <= r} p_k) <= sum_{k<=r} sigma_k^2 (1-p_k).
+        sum_{k > r} sigma_k^2 p_k <= sigma_r^2 (r - sum_{k <= r} p_k)
+                                  <= sum_{k <= r} sigma_k^2 (1 - p_k).
 So |rho - rho^|^2 >= sum_{k > r} sigma_k^2.                                                     QED
 
 Checked: (i)-(iii) in rationals, for random couplings of rank r. Balls around the singular values,

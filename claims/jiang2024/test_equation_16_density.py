@@ -3,12 +3,12 @@
 The targets with finite C_0, C_1^(alpha) and C_2^(beta)(., k) for all k are dense in the continuous
 maps from X^(E) to Y, if n is large enough.
 
-Proof, for n >= tau d, rooms that are shifted boxes [0, 1]^d, tau >= 2, and every C_FF that is finite
-on smooth functions.
+Proof, for n >= tau d, tau >= 2, rooms that are shifted boxes [0, 1]^d, and every C_FF that is
+finite on smooth functions.
    (i)  Weierstrass: polynomials P_1, ..., P_tau of all tokens are within eps of H_1, ..., H_tau.
   (ii)  P has a representation with n = tau d (representation.py): for x in I_s with the place z,
-        f(x) = e_s (x) (a + b z), a = 3/5, b = 1/5, and rho is log 2 for two tokens of one room and 0
-        for others, so that block s of u_t is w_ts (a + b z_s) with the weights of (25). In u_t the
+        f(x) = e_s (x) (a + b z), a = 3/5, b = 1/5, and rho is log 2 for two tokens of one room and
+        0 for others, so that block s of u_t is w_ts (a + b z_s) with the weights of (25). In u_t the
         block t is at least 2a/(tau + 1), in u_t' at most (a + b)/(tau + 1): the compact images K_t
         of u_1, ..., u_tau are disjoint.
  (iii)  On K_t, F is P_t of an affine map. Times smooth functions that are 1 near one K_t and 0 near
@@ -21,9 +21,9 @@ on smooth functions.
 So the targets of P lie in the space, within eps of H. A larger n is padded with zeros.         QED
 
 Checked: (ii), the distance of the images, exactly; (i) to (iii) on a target that is not Lipschitz,
-H_t(x) = sqrt(x_1) + (t - 1) x_2. The polynomials p_{k+1} = p_k + (x - p_k^2)/2, p_0 = 0, approximate
-sqrt x within 2/k with the Lipschitz constant k/2; with p_k for sqrt the representation is exact,
-and an F with clipped places has a Lipschitz constant of order k. (iv): claim on (12).
+H_t(x) = sqrt(x_1) + (t - 1) x_2. The polynomials p_{k+1} = p_k + (x - p_k^2)/2, p_0 = 0,
+approximate sqrt x within 2/k with the Lipschitz constant k/2; with p_k for sqrt the representation
+is exact, and an F with clipped places has a Lipschitz constant of order k. (iv): claim on (12).
 
 The argument in A.2 is another, and has a gap: a continuous function on a compact set need not have
 a finite complexity. sqrt has no finite K_F, and neither have the inner functions of Theorem A.1.
