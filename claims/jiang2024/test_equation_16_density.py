@@ -8,9 +8,9 @@ finite on smooth functions.
    (i)  Weierstrass: polynomials P_1, ..., P_tau of all tokens are within eps of H_1, ..., H_tau.
   (ii)  P has a representation with n = tau d (representation.py): for x in I_s with the place z,
         f(x) = e_s (x) (a + b z), a = 3/5, b = 1/5, and rho is log 2 for two tokens of one room and
-        0 for others, so that block s of u_t is w_ts (a + b z_s) with the weights of (25). In u_t the
-        block t is at least 2a/(tau + 1), in u_t' at most (a + b)/(tau + 1): the compact images K_t
-        of u_1, ..., u_tau are disjoint.
+        0 for others, so that block s of u_t is w_ts (a + b z_s) with the weights of (25). Block t
+        of u_t is at least 2a/(tau + 1), that of u_t' at most (a + b)/(tau + 1): the compact images
+        K_t of u_1, ..., u_tau are disjoint.
  (iii)  On K_t, F is P_t of an affine map. Times smooth functions that are 1 near one K_t and 0 near
         the others, and summed, this is a smooth F with compact support: K_F and C_FF(F) are finite.
         f is affine on each room and has a smooth extension as well.

@@ -10,9 +10,9 @@ tau rooms have C_2 >= pi^2 k^3 / (108 tau^(5/2)) (repro/jiang2024/complexity.py)
 m_h^2, beta = 2, satisfies both conditions while the second term is at least a multiple of m_h^2.
 
 Corrected: m_h and m_FF^beta / (C_2 m_h^(beta+1)) must tend to infinity. Then both terms of (17)
-tend to 0, by their form; for the sines and m_FF = m_h^4 they are within sqrt2 pi^2 m_h^-2 and m_h^-3,
-for all m_h. The best error does not grow with m_h: a larger head can repeat a smaller one, with
-queries 0 in its other coordinates.
+tend to 0, by their form; for the sines and m_FF = m_h^4 they are within sqrt2 pi^2 m_h^-2 and
+m_h^-3, for all m_h. The best error does not grow with m_h: a larger head can repeat a smaller
+one, with queries that are 0 in its other coordinates.
 
 Checked: in balls, for the sines and m_FF = 64, the first term falls and the second, with C_2, rises
 from m_h = 1 to 32. With one layer that all waves share the error falls and levels off (alpha = 2,
