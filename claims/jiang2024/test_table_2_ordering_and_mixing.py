@@ -315,8 +315,8 @@ def test_neither_is_always_better(claim):
 
 
 def tabulate(claim, found, medians):
-    """Every printed cell, and in the right order what the paper draws from it: the RNN is better on
-    the original; "a performance drop", tenfold or more, or none, fivefold at most."""
+    """Every printed cell, and whether what the paper draws from it came out: the RNN is better on
+    the original; there is "a performance drop", tenfold or more, or none, fivefold at most."""
     steps = {"RNN": setting(claim).recurrent_steps, "Trans.": setting(claim).recipe.steps}
     drops = {("RNN", EXCHANGED), ("Trans.", CAUSAL), ("Trans.", ONE_SIGN)}
     sizes = {
