@@ -139,7 +139,11 @@ def tabulate_images(claim, images, found):
     size = image_settings.SCALES[claim.scale]
     steps = f"{size.recipe.steps} + {size.further.steps} steps of {size.recipe.batch} images"
     tell_cost(claim, "images", image_settings.PAPER)
-    network = "ViT-B/16" if size is image_settings.PAPER else f"{size.network.depth} layers"
+    network = (
+        "ViT-B/16"
+        if size is image_settings.PAPER
+        else f"depth {size.network.depth}, width {size.network.width}"
+    )
     for name, paper in ACCURACY.items():
         ours, at = found[name], {"printed_size": "ViT-B/16", "run_size": network}
         ends, count = interval(claim, images, ours), how_many(claim, images)
