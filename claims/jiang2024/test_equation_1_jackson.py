@@ -81,9 +81,7 @@ def test_each_derivative_gains_a_factor_of_m(alpha, claim):
         error = minimax.best(rough(alpha + 1), m - 1).upper
         of_derivative = minimax.best(rough(alpha), m - 2).lower
         bound = flint.arb.pi() / 4 * flint.arb(of_derivative) / m
-        claim.measured("least error", error, equation="(2), one step of its proof", m=m).at_most(
-            theorem(bound, "(ii)")
-        )
+        claim.measured("least error", error, equation="(2)", m=m).at_most(theorem(bound, "(ii)"))
 
 
 @alphas

@@ -103,7 +103,7 @@ def test_every_input_has_the_rank_of_the_size_of_the_head(kind, claim):
     found = subject(claim, kind)
     for network in ("trained", "untrained"):
         heads = found.heads(network)
-        at = {"equation": "rank Q Kᵀ = m_h < τ", "network": network}
+        at = {"equation": "(18)", "network": network}
         for which, ranks in (("fewest", heads.ranks.min()), ("most", heads.ranks.max())):
             name = f"{which} values above round-off over inputs and heads"
             claim.measured(name, ranks.item(), **at).equals(heads.m_h)
@@ -249,7 +249,7 @@ def test_a_users_own_vit_b16(claim):
     by_layer(claim, "share that the index leaves", unexplained(heads))
     claim.measured("size of a head", heads.m_h, equation="Appendix C").equals(64)
     most, share = heads.ranks.max().item(), unexplained(heads).median()
-    claim.measured("most values above round-off", most, equation="rank Q Kᵀ ≤ m_h").equals(64)
+    claim.measured("most values above round-off", most, equation="(18)").equals(64)
     claim.measured(f"{SHARE}, median over heads", share, equation="Figure 2").at_most(
         chosen(0.5, "at one half the inputs would say as much as the index")
     )

@@ -111,7 +111,7 @@ def test_exponent_of_the_mean_square_for_infinite_rank(alpha, claim):
     expected = {"sin, ridge": (1, "3/20"), "cos, plain": (1, "1/50"), "sin, plain": (2, "3/20")}
     for how, (less, tolerance) in expected.items():
         found = (low[how] / high[how]).log() / flint.arb(32).log()
-        exponent = claim.measured("exponent of E Σ_s δ_ts²", found, equation="(17)", how=how)
+        exponent = claim.measured("exponent of E Σ_s δ_ts²", found, equation="Section 5.1", how=how)
         exponent.within(two - less, theorem(exact.rational(tolerance), why))
 
 
@@ -140,10 +140,12 @@ def test_a_coupling_of_rank_one_is_near_the_floors(alpha, claim):
         ("mean square", square, pair.mean_square_floor(1), 1 + bump / 2 / third**2),
         ("mean error", mean, pair.mean_floor(1), 3 * (8 / math.pi**2 + bump / third)),
     ):
-        claim.measured(name, error, equation="(17)").at_least(
+        claim.measured(name, error, equation="Section 5.1").at_least(
             theorem(floor, "output_floor.py, for every coupling of rank 1; the grid is far finer")
         )
-        claim.measured(f"{name} over its floor", error / float(floor), equation="(17)").at_most(
+        claim.measured(
+            f"{name} over its floor", error / float(floor), equation="Section 5.1"
+        ).at_most(
             theorem(1.02 * over, "σ_3 e_3 e_3 and the bump, l′ ≤ 1/4; 2 % for slope and grid")
         )
 

@@ -147,9 +147,9 @@ def test_the_printed_filter_does(claim):
     """It sees x(t+1), ..., x(t+4), which no causal model knows."""
     original, filtered = (errors_of_rnns(claim, row) for row in (ORIGINAL, AHEAD))
     targets = tasks(claim)[AHEAD]
-    stay_above_the_floor(claim, targets, filtered, "none", "Table 2, x(t + s)")
+    stay_above_the_floor(claim, targets, filtered, "none", "Table 2, RNN, mixing")
     ratio = min(filtered) / max(original)
-    claim.measured("altered / original", ratio, equation="Table 2, RNN, x(t + s)").at_least(
+    claim.measured("altered / original", ratio, equation="Table 2, RNN, mixing").at_least(
         chosen(1e3, "printed: 1.5; as much as a change of order")
     )
 
@@ -257,7 +257,7 @@ def test_the_transformer_follows_every_order(claim):
     )
     near = claim.at_scale(smoke=1e-3, laptop=1e-4, paper=2.18e-5)
     level = statistics.median(original)
-    claim.measured(f"{ERROR}, Trans.", level, equation="Table 2, original").at_most(
+    claim.measured(f"{ERROR}, Trans.", level, equation="Table 2, Trans.").at_most(
         chosen(near, "printed: 2.18e-5; more where trainings are shorter")
     )
     floor = linear_tasks.recurrent_floor(tasks(claim)[EXCHANGED][0], "free")
@@ -281,11 +281,11 @@ def test_filters_of_mixed_signs_hurt_the_transformer_and_those_of_one_sign_do_no
         claim.at_scale(smoke=0.01, laptop=1e-3, paper=1e-3),
         "part of the variance missed",
     )
-    claim.measured(name, max(fine), equation="Table 2, one sign").at_most(
+    claim.measured(name, max(fine), equation="Table 2, Trans., mixing").at_most(
         chosen(allowed, "near 0 where training succeeds, the smaller sign's part where not")
     )
     if len(hurt) > 1:  # of several, since now and then one is learnt
-        claim.measured(name, sorted(hurt)[-2], equation="Table 2, mixed signs").at_least(
+        claim.measured(name, sorted(hurt)[-2], equation="Table 2, Trans., mixing").at_least(
             chosen(0.03, "thirty times what filters of one sign are allowed")
         )
 
@@ -366,7 +366,7 @@ def test_control_an_rnn_that_sees_the_sequence_reversed(claim):
     targets = [exponential(claim, order="reversed")] * setting(claim).seeds
     _, outcome = trained_rnns(claim, targets)
     errors = outcome.numbers["mean square errors"]
-    equation = "Table 2, reversed"
+    equation = "Table 2, RNN"
     floors = stay_above_the_floor(claim, targets, errors, "none", equation)
     claim.measured(f"{ERROR}, reversed", max(errors), equation=equation).at_most(
         chosen(2 * floors[0], "near the floor: the floor, not training, makes the error")

@@ -123,7 +123,7 @@ def test_slopes_of_both_errors(alpha, key, claim):
             rates.slope_of_means(xs, rows, correction=correction, confidence=CONFIDENCE)
             for rows in (squares, means)
         )
-        at = {"equation": "(17)", "how": how}
+        at = {"equation": "(47)-(52)", "how": how}
         own = stderr(steep.half, f"the fit's own interval; {steep}")
         claim.measured("slope of the mean square", steep.slope, **at).within(-right, own)
         name, off = "distance of this slope from its rival", abs(steep.slope + rival)
@@ -203,14 +203,14 @@ def test_encoded_tokens_floor_of_the_mean_error(alpha, tau, claim):
     a = int(alpha)
     low, high = (output_floor.narrow(a, m, tau).mean_floor(m) for m in (64, 1024))
     ratio = float(low) / output_floor.mean_floor_by_integrals(a, 64, tau)
-    claim.measured("floor over its value by integrals", ratio, equation="(17)", m_h=64).within(
+    claim.measured("floor over its value by integrals", ratio, equation="(47)-(52)", m_h=64).within(
         1, theorem(1e-3, "the midpoint rule, α(α − 1)/24m² = 6e-5 for each sum")
     )
     check_exponent(claim, low / high, flint.fmpq(a), "mean error")
     for m in (8, 32):
         _, (mean, error) = truncation(claim, output_floor.wide(alpha, m, tau), m)
         floor = output_floor.narrow(a, m, tau).mean_floor(m)
-        claim.measured(MEAN, mean + error, equation="(17)", m_h=m).at_least(
+        claim.measured(MEAN, mean + error, equation="(47)-(52)", m_h=m).at_least(
             theorem(floor, "output_floor.py")
         )
 
@@ -252,7 +252,7 @@ def test_encoded_tokens_the_target_by_hand(alpha, tau, claim):
 def check_exponent(claim, fall, exponent, error):
     """From m_h = 64 to 1024 the floor has fallen like this power."""
     found = fall.log() / flint.arb(16).log()
-    claim.measured("exponent of the floor", found, equation="(17)", error=error).within(
+    claim.measured("exponent of the floor", found, equation="(47)-(52)", error=error).within(
         exponent, chosen(flint.fmpq(1, 10), "rivals are 1 away: 2α − 2, or 2α − 1 for the mean")
     )
 
