@@ -4,7 +4,7 @@ The singular values of the tau x tau matrix of scores of one input are to follow
 coupling, so that averages over inputs estimate them (after Braun 2005).
 
 Proof, for independent tokens with the law for which phi_i and psi_i are orthonormal, and
-E rho(x, x)^2 finite: the k-th value of the matrix over tau tends to sigma_k. Let rho = sum of its
+E |rho(x, x)| finite: the k-th value of the matrix over tau tends to sigma_k. Let rho = sum of its
 first R terms + delta, Phi = [phi_i(x_t)]_{i <= R} / sqrt(tau), Psi likewise.
    (i)  For delta = 0 the matrix over tau is Phi diag(sigma) Psi^T. By Ostrowski's inequality its
         k-th value is sigma_k up to a factor between the products of the smallest and of the largest
@@ -12,7 +12,8 @@ first R terms + delta, Phi = [phi_i(x_t)]_{i <= R} / sqrt(tau), Psi likewise.
         numbers, and so do the factors.
   (ii)  By Weyl's inequality delta moves each value by at most |delta(x_t, x_s)|_2 / tau, whose
         square tends to |delta|_2^2 = sum_{i > R} sigma_i^2: the pairs s != t by Hoeffding's law of
-        large numbers for U-statistics (1961), the tau terms s = t to 0. R is arbitrary.
+        large numbers for U-statistics (1961), the terms s = t to 0, since their sum over tau^2 is
+        at most max_t |delta_tt| / tau times the mean of |delta_tt|. R is arbitrary.
                                                                                                 QED
 Checked: (i), Ostrowski's factors in balls; on equispaced tokens the factor is 1. The mean relative
 error falls like tau^(-1/2) for equal sines, like 1/tau for sines against cosines. What averaging
