@@ -3,12 +3,24 @@
 rho(u, v) = sum_k sigma_k phi_k(u) psi_k(v) with orthonormal phi_k, psi_k, and no rho^ of rank r has
 |rho - rho^|_2^2 below sum_{k > r} sigma_k^2, which the truncation attains.
 
-Checked: balls around the singular values, by Gauss quadrature, contain the known values of four
-kernels (min(u, v), two of waves, the mixed one of D.3) and shrink at the order of interpolation.
-The functions are orthonormal, the truncation leaves the tail, and alternating least squares from
-random starts ends at the tail and never below its ball.
+Proof of (11); (10) is quoted (Schmidt 1907), for square integrable rho. The truncation leaves the
+terms k > r, which are orthonormal up to sigma_k: it attains the sum. Let rho^(u, v) be
+sum_{j <= r} a_j(u) b_j(v), and P the orthogonal projection of L2 onto the span of b_1, ..., b_r.
+For each u, rho^(u, .) lies in that span, so |rho(u, .) - rho^(u, .)| >= |(1 - P) rho(u, .)|.
+   (i)  Squared and integrated over u, the phi_k being orthonormal: with p_k = |P psi_k|^2
+        |rho - rho^|^2 >= sum_k sigma_k^2 |(1 - P) psi_k|^2 = sum_k sigma_k^2 (1 - p_k).
+  (ii)  0 <= p_k <= 1, and sum_k p_k <= r by Bessel's inequality, for an orthonormal basis of the
+        span.
+ (iii)  sum_k sigma_k^2 p_k <= sum_{k <= r} sigma_k^2, since
+        sum_{k > r} sigma_k^2 p_k <= sigma_r^2 (r - sum_{k <= r} p_k)
+                                  <= sum_{k <= r} sigma_k^2 (1 - p_k).
+So |rho - rho^|^2 >= sum_{k > r} sigma_k^2.                                                     QED
 
-Not checked: kernels that are square integrable only. (11) for all rho^ is the theorem of Schmidt.
+Checked: (i)-(iii) in rationals, for random couplings of rank r. Balls around the singular values,
+by Gauss quadrature, contain the known values of four kernels (min(u, v), two of waves, the mixed
+one of D.3) and shrink at the order of interpolation. The functions are orthonormal, the truncation
+leaves the tail, and alternating least squares from random starts ends at the tail and never below
+its ball.
 
 Readings: Lebesgue measure; [0, 1] for I, a piece of unit length. A system that ends with the rank
 can be continued to an orthonormal basis, which is printed: only (14) and Section 4.3 see it.
@@ -19,6 +31,7 @@ import math
 import flint
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.jiang2024 import couplings
@@ -179,6 +192,41 @@ def test_least_squares_from_random_starts_ends_at_the_tail(name, r, claim):
         claim.measured("tail on the grid", tail, equation="(11)").within(
             certified, theorem(certified.rad() + 1e-9, why)
         )
+
+
+def steps_that_fail(case):
+    """How many of (i)-(iii) fail, for rho = diag(SIGMA) on four cells of length 1: phi_k = psi_k is
+    1 on cell k. rho^ = a b^T, for integers; (i) also with the best a, where it is an equality."""
+    r, numbers = case
+    n, entries = len(SIGMA), list(numbers)
+    a, b = (flint.fmpq_mat(n, r, [entries.pop() for _ in range(n * r)]) for _ in range(2))
+    gram = b.transpose() * b
+    if gram.det() == 0:
+        return 0  # of smaller rank
+    P = b * gram.inv() * b.transpose()
+    p = [P[k, k] for k in range(n)]
+    rho = flint.fmpq_mat(n, n, [SIGMA[i] * (i == j) for i in range(n) for j in range(n)])
+
+    def square(rest):
+        return sum(entry * entry for entry in rest.entries())
+
+    projected = sum(s * s * (1 - q) for s, q in zip(SIGMA, p, strict=True))
+    steps = [
+        square(rho - a * b.transpose()) >= projected,
+        square(rho - rho * P) == projected,
+        all(0 <= q <= 1 for q in p),
+        sum(p) == r,
+        sum(s * s * q for s, q in zip(SIGMA, p, strict=True)) <= sum(s * s for s in SIGMA[:r]),
+    ]
+    return steps.count(False)
+
+
+@pytest.mark.exact
+def test_the_steps_of_the_proof_for_random_couplings(claim):
+    integers = st.lists(st.integers(-5, 5), min_size=24, max_size=24)
+    cases, name = st.tuples(st.integers(1, 3), integers), "steps that fail"
+    examples = claim.at_scale(smoke=50, laptop=500, paper=20000)
+    claim.for_all(name, cases, steps_that_fail, equation="(11)", examples=examples)
 
 
 def test_control_without_the_weights_the_values_are_those_of_no_kernel(claim):

@@ -1,20 +1,25 @@
 """Equation (12) (jiang2024, Section 4.3): how fast the coupling's spectrum falls.
 
 C_1^(alpha)(H) is the least c with sigma_s <= c s^-alpha for s >= 1, that is max_s sigma_s s^alpha,
-minimised over all F, f, rho that represent H. It is to distinguish the targets that are
-approximated efficiently.
+minimised over all F, f, rho that represent H. Section 3 asks of such a measure that it discerns the
+targets that are approximated efficiently.
 
-Checked: max_s sigma_s s^alpha in exact numbers. The minimum over all representations distinguishes
-no targets: it is 0 for every continuous one. One target is represented twice, exactly: by the
-weights of (25), with tau singular values log 2 and so C_1 = tau^alpha log 2, and by a coupling of
-rank one with sigma_1 < 1e-6. Repaired: C_1 belongs to a fixed representation (F, f, rho).
-One infimum of the product C_0 C_1 would do for alpha > 1 only. There it is at least
+False as printed: the minimum over all representations discerns no targets, it is 0 for every
+continuous one (n >= tau d; finding rank-one-degeneracy). Here one target is represented twice,
+exactly: by the weights of (25), with tau singular values log 2 and so C_1 = tau^alpha log 2, and by
+a coupling of rank one with sigma_1 < 1e-6.
+
+Corrected: C_1 belongs to a fixed representation (F, f, rho), and is max_s sigma_s s^alpha. One
+infimum of the product C_0 C_1 would do for alpha > 1 only. There it is at least
     4 sqrt2 E |H_t - H_t'| / (tau zeta(alpha)),
 which two tokens attain in the limit. For 1/2 < alpha < 1 it is 0 again: couplings that are narrow
 around the diagonal have the weights of (25) and C_1 as small as one likes. Proofs:
 repro/jiang2024/complexity.py.
 
-Not checked: one infimum for alpha = 1.
+Checked: max_s sigma_s s^alpha in exact numbers, both representations of one target, and the two
+bounds of the product in balls.
+
+Not checked: one infimum for alpha = 1; n < tau d.
 
 Readings: s >= 1 for the printed s >= 0, at which s^-alpha is not defined; C_1^(alpha) for the
 C_1^(g) of the next sentence; C_0 with the maximum (equation 15).

@@ -7,9 +7,10 @@ Checked, for the sines of Section 5.1 (F = f = id, so that only the pairs count)
 which grow like k^3 for interpolation and like k^2 for Barron's measure; the errors of 2k
 interpolated waves add up to C_2 / w^2, nearly. No k pairs of orthonormal functions on tau rooms
 have less than about pi^2 k^3 / (108 tau^(5/2)) (repro/jiang2024/complexity.py).
-"This measure takes into account all the components", it is printed; the infimum does not: rescaling
-(F, f) makes C_FF(f) as small as one likes, and what is left out is not small (affine_networks.py).
-Repaired: C_2 of a fixed representation, with K_F C_FF(f) for C_FF(f), which no rescaling changes.
+What the definition leaves out: rescaling (F, f) to (F(./eps), eps f) keeps the target and makes
+C_FF(f) as small as one likes, if linear functions are free. What is then forgotten is not small
+(affine_networks.py): therefore (17), which uses this measure, is false (Theorem 4.1). With
+K_F C_FF(f) for C_FF(f) no rescaling changes it.
 
 Readings: H in the approximation space for the printed "H in H"; orthonormal bases, as (10) prints,
 so that there are k pairs for every k. If they end with the rank, C_2 of a representation of finite
@@ -124,33 +125,13 @@ def C_FF(scale):
 
 
 @pytest.mark.exact
-def test_repaired_the_product_with_the_lipschitz_constant_survives_rescaling(claim):
+def test_the_product_with_the_lipschitz_constant_survives_rescaling(claim):
     x = exact.rationals(["1/3", "1/4", "1/2"])[:, None]
     for scale in (1, 7, 100):
         same = abs(rescaled(scale)(x) - rescaled(1)(x)).max()
         claim.measured("difference of the two targets", same, equation="(8)", scale=scale).equals(0)
         price = rescaled(scale).F(exact.rationals([[1]]))[0] * C_FF(scale)
         claim.measured("K_F C_FF(f)", price, equation="(14)", scale=scale).equals(C_FF(1))
-
-
-def constants_of_one_target(scale):
-    """sup |f''| / 8 of f = x(1 - x) / scale, with F = scale z, and of f = x(1 - x), with F = z."""
-    from fractions import Fraction
-
-    x = Fraction(1, 3)
-    assert scale * (x * (1 - x) / scale) == x * (1 - x)
-    return Fraction(2, scale) / 8, Fraction(2) / 8
-
-
-def test_printed_infimum_does_not_take_f_into_account(claim):
-    """F = id and f = x(1 - x), C_FF = 1/4: (F(100 z), f / 100) is the same H, and C_FF is 1/400."""
-    scale = 100
-    claim.counterexample(
-        "C_2 takes C_FF(f) into account: it is at least that of the f in which H was given",
-        input={"F": "z", "f": "x(1 − x)", "rho": 0, "the same H": "F = 100 z, f = x(1 − x)/100"},
-        measured=C_FF(scale), expected=C_FF(1), relation=">=", equation="(14)",
-        program=constants_of_one_target, scale=scale,
-    )  # fmt: skip
 
 
 @pytest.mark.best_in_class

@@ -3,8 +3,9 @@
 C_0(H) = inf {K_F |f| (sup_i |psi_i| + |phi_i|), 1}, printed with an infimum over the pair.
 
 Checked: with the larger of product and 1, C_0 is 2 sqrt2 for the sines of Section 5.1; it does not
-change when (F, f) becomes (F(z/eps), eps f), and it is multiplied by K when H is. As printed it
-never exceeds 1: the network of the proof then breaks its bound, in exact arithmetic.
+change when (F, f) becomes (F(z/eps), eps f), and it is multiplied by K when H is. Misprint:
+the infimum of the pair, as printed, never exceeds 1, and the network of the proof then breaks its
+bound, in exact arithmetic.
 
 Not checked: the infimum over all representations, of which rescaling is only one.
 """

@@ -3,12 +3,12 @@
 If f^ carries phi_1, ..., phi_{m_h} and psi_1, ..., psi_{m_h} among its coordinates and the rows of
 W_Q and W_K select them, then (W_Q f^(u)) . W_K f^(v) = sum_k phi_k(u) psi_k(v).
 
-Checked, in rationals: the identity for the repaired rows (repro/jiang2024/selection.py); values
+Checked, in rationals: the identity for the corrected rows (repro/jiang2024/selection.py); values
 pass W_V unchanged; n = 2 m_h + n'. For random W_Q, W_K of m_h rows the scores have rank at most
 m_h, and some have it. The Transformer is the target (8) with this coupling.
 
-Refuted as printed: the key row e_{k+m_h+1} takes for k = m_h the first value instead of psi_{m_h},
-and misses psi_1.
+Misprint: the key row e_{k+m_h+1} takes for k = m_h the first value instead of psi_{m_h}, and misses
+psi_1.
 """
 
 import flint

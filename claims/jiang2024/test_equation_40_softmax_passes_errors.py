@@ -31,7 +31,6 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.jiang2024 import model, softmax
-from repro.jiang2024.pictures import representation as pictures
 from repro.numerics import exact, logarithms
 
 arb, ball = flint.arb, logarithms.ball
@@ -240,7 +239,7 @@ def test_control_a_constant_lower_by_one_percent_fails(name, claim):
 
 
 @pytest.mark.construct
-def test_figure_random_averages_stay_below(claim):
+def test_random_averages_stay_below(claim):
     """Six values in R^2, logits and delta of every size; float64, so the bounds have a margin."""
     import torch
 
@@ -262,19 +261,6 @@ def test_figure_random_averages_stay_below(claim):
         claim.measured("largest move over its bound", worst, equation=name).at_most(
             theorem(1, "repro/jiang2024/softmax.py; 1e-14 for round-off")
         )
-    omega, relative = softmax.oscillation(delta), moves / softmax.diameter(values)
-    seen = (omega > 0) & (relative > 1e-5)
-    grid = 10 ** np.linspace(-2.5, 1.3, 24)
-    reached = [float(softmax.moved(*softmax.extremal(arb(w / 4)))[0]) for w in grid]
-    dots = omega[seen].tolist(), relative[seen].tolist()
-    claim.figure(
-        pictures.softmax_moves(dots, (grid.tolist(), reached)),
-        "moves",
-        caption="How far a softmax average moves, over the diameter of what is averaged, against "
-        "the oscillation of what is added to the logits. Two tokens reach tanh(osc/4).",
-        alt=f"{len(dots[0])} random averages lie below the two-token curve, which rises from "
-        f"{reached[0]:.1e} at oscillation {grid[0]:.1e} to {reached[-1]:.2f} at {grid[-1]:.0f}.",
-    )
 
 
 def test_control_weights_that_are_not_normalised(claim):

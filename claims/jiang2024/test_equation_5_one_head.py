@@ -9,7 +9,8 @@ displayed formula, written out number by number in rationals; also for the hard 
 B.1. In float64, batched, the outputs differ by no more than a derived round-off.
 
 Not checked: feed-forward networks with other activations; model.py takes any functions.
-Readings: W_o is declared and never used: left out. m_v and d_v are one number.
+
+Readings: W_o is declared and never used, so we leave it out. m_v and d_v are one number.
 """
 
 from fractions import Fraction

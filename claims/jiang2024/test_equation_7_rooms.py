@@ -2,16 +2,22 @@
 
 x(t) -> A x(t) + e(t), x(t) in [0, 1]^d, puts the tokens into compact sets I_1, ..., I_tau, which we
 call rooms; any two are disjoint. Then no admissible sequence is a rearrangement of another one, and
-equivariance no longer limits what can be represented.
+permutation equivariance excludes no target.
 
-Checked, in rationals: for A = (I, 0), e(t) = (0, t) and for A = I, e(t) = 2t (1, ..., 1) every
-token tells its t, rooms are at least 1 apart, and of all rearrangements of an encoded sequence only
-the identity is admissible. On encoded tokens a Transformer (5) gives H_t(x) = sum_s M_ts x(s), for
-any positive M with rows of sum 1; this map is not equivariant.
+Proof. For A = I and e(t) = 2t (1, ..., 1) token t lies in [2t, 2t + 1]^d, and for A = (I, 0) and
+e(t) = (0, t) its last coordinate is t: for every tau and d the rooms are compact and at least 1
+apart. Let x and x o p be admissible. Token t of x o p is x(p(t)), which lies in I_p(t) and in I_t.
+Rooms are disjoint, so p(t) = t for every t. Equivariance, H(x o p) = H(x) o p for admissible x and
+x o p, therefore asks nothing of a map H.                                                       QED
+
+Checked, in rationals, for both encodings: every token tells its t, rooms are at least 1 apart, and
+of all rearrangements of an encoded sequence only the identity is admissible. On encoded tokens a
+Transformer (5) gives H_t(x) = sum_s M_ts x(s), for any positive M with rows of sum 1; this map is
+not equivariant.
 
 Readings: (7) is printed for all i, j, which for i = j would ask for empty sets; i != j is meant.
 An encoding that merely differs for every t, as e(t) = t/2, is not enough: e(t) - e(s) must leave
-[-1, 1]^d.
+[-1, 1]^d (control).
 """
 
 import itertools

@@ -38,6 +38,7 @@ kinds_with_training = pytest.mark.parametrize(
     "kind", [pytest.param("images", marks=pytest.mark.needs(scale="laptop")), "sentences"]
 )
 TAU = 40  # pieces of a sentence: more than m_h = 32
+PRINTED_SIZE = "ViT-B/16"
 SHARE = "share of the variance of log σ_k that the index leaves to the inputs"
 TITLES = {"images": "Vision Transformer, CIFAR-10", "sentences": "MiniLM, English sentences"}
 
@@ -102,7 +103,7 @@ def test_every_input_has_the_rank_of_the_size_of_the_head(kind, claim):
     found = subject(claim, kind)
     for network in ("trained", "untrained"):
         heads = found.heads(network)
-        at = {"equation": "rank Q Kᵀ = m_h < τ", "network": network}
+        at = {"equation": "(18)", "network": network}
         for which, ranks in (("fewest", heads.ranks.min()), ("most", heads.ranks.max())):
             name = f"{which} values above round-off over inputs and heads"
             claim.measured(name, ranks.item(), **at).equals(heads.m_h)
@@ -120,6 +121,11 @@ def test_one_input_tells_the_effective_rank(kind, claim):
     name = "spread of the effective rank over inputs, worst head"
     claim.measured(name, off.max(), equation="Section 5.2").at_most(
         chosen(0.4, "one input tells whether the rank of a head is small, not its value to a digit")
+    )
+    seen = "tells it roughly" if off.max() <= 0.4 else "does not tell it"
+    of = {"printed_size": PRINTED_SIZE, "run_size": TITLES[kind]}
+    claim.cell(
+        "rank from one input", kind, paper="tells it", ours=seen, order=off.max() <= 0.4, **of
     )
 
 
@@ -141,6 +147,9 @@ def test_the_singular_values_are_concentrated(kind, claim):
     claim.measured(f"{SHARE}, worst head", unexplained(heads).max(), equation="Figure 2").at_most(
         chosen(0.2, "at one half the inputs would say as much as the index")
     )
+    seen = "concentrated" if unexplained(heads).max() <= 0.2 else "spread out"
+    of = {"printed_size": PRINTED_SIZE, "run_size": TITLES[kind]}
+    claim.cell("singular values over inputs", kind, paper="concentrated", ours=seen, **of)
     drawn(claim, found, kind, TITLES[kind])
 
 
@@ -226,8 +235,9 @@ def test_the_language_model_gives_the_published_similarities(claim):
 @pytest.mark.train
 def test_a_users_own_vit_b16(claim):
     """Twelve layers of twelve heads of size 64; its weights have not been looked at here."""
-    file = vit_weights.place()
+    file, cell = vit_weights.place(), ("singular values over inputs", "ViT-B/16")
     if file is None:
+        claim.cell(*cell, paper="concentrated", ours=None, printed_size=PRINTED_SIZE)
         pytest.skip("needs VIT_B16, a file with the weights of ViT-B/16 (no registry holds one)")
     images = trained_vit.Images.read(claim.data("cifar-10"))
     given = vit_weights.read(file)
@@ -239,10 +249,13 @@ def test_a_users_own_vit_b16(claim):
     by_layer(claim, "share that the index leaves", unexplained(heads))
     claim.measured("size of a head", heads.m_h, equation="Appendix C").equals(64)
     most, share = heads.ranks.max().item(), unexplained(heads).median()
-    claim.measured("most values above round-off", most, equation="rank Q Kᵀ ≤ m_h").equals(64)
+    claim.measured("most values above round-off", most, equation="(18)").equals(64)
     claim.measured(f"{SHARE}, median over heads", share, equation="Figure 2").at_most(
         chosen(0.5, "at one half the inputs would say as much as the index")
     )
+    of = {"printed_size": PRINTED_SIZE, "run_size": PRINTED_SIZE}
+    seen = "concentrated" if share <= 0.2 else "spread out"
+    claim.cell(*cell, paper="concentrated", ours=seen, **of)
     drawn(claim, found, "vit-b-16", "ViT-B/16")
 
 

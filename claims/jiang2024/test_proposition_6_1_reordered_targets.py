@@ -1,13 +1,13 @@
 """Proposition 6.1 (jiang2024, 6.1; proof in D.2): a reordered target leaves the reach of RNNs.
 
-Printed: if H is a convolution (75) with finite C_RNN, p a permutation of the times with some
-p(t') > t', and H~_t(x o p) = H_t(x), then H~ is not in the RNN's space.
+If H is a convolution (75) with finite C_RNN, p a permutation of the times with some p(t') > t', and
+H~_t(x o p) = H_t(x), then H~ is not in the RNN's space.
 
-False for rho = 0, where H~ = H = 0. True for every rho != 0 and p != id, but by time invariance: if
-s_0 is the first s with rho(s) != 0, column j of H~ begins at p(j) + s_0; in a convolution it begins
-at j + const; so p(j) - j is constant, hence 0. (Then p != id has a t' with p(t') > t' anyway.) The
-printed argument, that H~ is no longer causal, needs rho(0) != 0. Proofs in
-repro/jiang2024/ordering.py.
+Proof, for every rho != 0 and p != id (repro/jiang2024/ordering.py). If s_0 is the first s with
+rho(s) != 0, column j of H~ begins at p(j) + s_0; in a convolution it begins at j + const; so
+p(j) - j is constant, hence 0. (p != id has a t' with p(t') > t' anyway.)
+Edge case: for rho = 0, H~ = H = 0. A gap in the printed proof: that H~ is no longer causal needs
+rho(0) != 0.
 
 Checked, exactly: for all permutations of up to 5 or 6 times and kernels with every s_0, which H~
 are convolutions on that horizon (those of the s_0! permutations that move the last s_0 times alone)

@@ -9,11 +9,12 @@ Checked: that is right for couplings by position, rho(u, v) = R_ts for u in I_t,
 spectrum is unchanged if all I_t have the same volume. The linear target with kernel e^-s, attended
 with logits clipped at -L, has the same mean square error before and after the exchange of
 Appendix C.
-As printed it fails: (90) equates a function of x(p(t)) with one of x(t); for rho = u v log 2, F = f
-= id, tau = 3, p = (1 2) no coupling rho~ whatever gives H~; and with rooms of different lengths the
-singular values change. (C_FF of permuted pieces: section-D.2.)
+A gap in the proof: (90) equates a function of x(p(t)) with one of x(t). For rho = u v log 2,
+F = f = id, tau = 3, p = (1 2) no coupling rho~ whatever gives H~ with the same F and f. Edge case:
+with rooms of different lengths the singular values change. (C_FF of permuted pieces: section-D.2.)
 
-Not checked: trained networks (Table 2).
+Not checked: the statement itself for couplings that see contents. Its measures are infima over all
+representations; nothing above refutes it, and nothing proves it. Trained networks: Table 2.
 """
 
 import itertools

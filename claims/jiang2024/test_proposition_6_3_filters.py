@@ -1,20 +1,21 @@
 """Proposition 6.3 (jiang2024, 6.2; proof in D.3): filters do not hurt an RNN.
 
-Printed: if |rho(s)| <= e^{-s/gamma} and theta is a filter of length l with |theta|_1 <= 1, then
-C_RNN of H and of H~_t(x) = H_t(theta * x) are at most gamma.
+If |rho(s)| <= e^{-s/gamma} and theta is a filter of length l with |theta|_1 <= 1, then C_RNN of H
+and of H~_t(x) = H_t(theta * x) are said to be at most gamma.
 
-False as printed, three times. e^{-s/gamma} has C_RNN = 1 + gamma. For gamma > 1 there is no bound
-in gamma at all: e^{-T/gamma} delta_T has e^{T(1 - 1/gamma)}. And with the printed filter, which
-looks ahead, H~ is no target of an RNN: H~_t depends on x(t+1), ..., x(t+l-1) (see (92)).
-Repaired: with the one infimum C* = inf_c c sup_t e^{t/c} |rho(t)| for C_RNN, both are at most gamma
-for the kernel theta * rho of (97); after a causal filter C* is at most gamma e^{(l-1)/gamma}. With
-the printed C_RNN the bound is 1 + gamma, for gamma <= 1 only. Proofs in repro/jiang2024/memory.py.
+False as printed: e^{-s/gamma} has C_RNN = 1 + gamma, and for gamma > 1 there is no bound in gamma
+at all: e^{-T/gamma} delta_T has e^{T(1 - 1/gamma)}.
+
+Corrected: with the one infimum C* = inf_c c sup_t e^{t/c} |rho(t)| for C_RNN, both are at most
+gamma for the kernel theta * rho of (97); after a causal filter C* is at most gamma e^{(l-1)/gamma}.
+With the printed C_RNN the bound is 1 + gamma, for gamma <= 1 only. Proof (memory.py): put
+c = gamma; |sum theta(s) rho(t+s)| <= e^{-t/gamma} |theta|_1.
 
 Checked, in rationals, for gamma = 1/log b, random kernels and random filters:
 b^t |theta * rho(t)| <= 1, and <= b^{l-1} for causal filters, with equality for the pure delay.
 
-Readings: (99) prints e^{-beta s} for e^{-s/beta}, and = for <=. A causal filter can raise the
-printed C_RNN: e^{-s}, delayed by 4, from 2 to 2 e^2.
+Readings: the filter printed in Section 6.2 looks ahead, so that H~ is no convolution (see (92)). A
+causal filter can raise the printed C_RNN: e^{-s}, delayed by 4, from 2 to 2 e^2.
 """
 
 from fractions import Fraction
@@ -154,7 +155,7 @@ def first_output(theta, x):
     return sum(Fraction(weight) * value for weight, value in zip(theta, x, strict=True)), 0
 
 
-def test_printed_the_filtered_target_is_no_convolution(claim):
+def test_reading_the_filter_that_looks_ahead_leaves_no_convolution(claim):
     """rho = delta_0, theta = (1/2, 1/2): H~_0(x) = (x(0) + x(1))/2; (75) has no x(1) at t = 0."""
     theta, x, delta = ["1/2", "1/2"], [0, 1], exact.rationals([[1], [0]])
     seen = recurrent.forward_filter(exact.rationals(theta), exact.rationals(x)[:, None])
@@ -162,7 +163,7 @@ def test_printed_the_filtered_target_is_no_convolution(claim):
         "the target that sees the filtered input has an RNN complexity",
         input={"rho": [1, 0], "t": 0},
         measured=recurrent.convolution(delta, seen)[0], expected=0, equation="(75)",
-        program=first_output, theta=theta, x=x,
+        printed=False, program=first_output, theta=theta, x=x,
     )  # fmt: skip
 
 

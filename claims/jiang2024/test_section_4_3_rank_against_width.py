@@ -4,16 +4,20 @@ With m_FF fixed a larger m_h lowers the first term of the bound and raises the s
 necessarily the best error; the bound tends to 0 when m_h and m_FF^beta / m_h^(beta+1) tend to
 infinity.
 
+False as printed, for every target and every representation of it: C_2(H, m_h), which stands in the
+bound as well, grows with m_h. (10) has orthonormal bases, and k pairs of orthonormal functions on
+tau rooms have C_2 >= pi^2 k^3 / (108 tau^(5/2)) (repro/jiang2024/complexity.py), so that m_FF =
+m_h^2, beta = 2, satisfies both conditions while the second term is at least a multiple of m_h^2.
+
+Corrected: m_h and m_FF^beta / (C_2 m_h^(beta+1)) must tend to infinity. Then both terms of (17)
+tend to 0, by their form; for the sines and m_FF = m_h^4 they are within sqrt2 pi^2 m_h^-2 and
+m_h^-3, for all m_h. The best error does not grow with m_h: a larger head can repeat a smaller
+one, with queries that are 0 in its other coordinates.
+
 Checked: in balls, for the sines and m_FF = 64, the first term falls and the second, with C_2, rises
 from m_h = 1 to 32. With one layer that all waves share the error falls and levels off (alpha = 2,
 ridge, ReLU interpolation). With m_FF neurons to share out it falls and rises again: finding
 rate-with-networks.
-False as printed, for every target and every representation of it: (10) has orthonormal bases, and k
-pairs of orthonormal functions on tau rooms have C_2 >= pi^2 k^3 / (108 tau^(5/2))
-(repro/jiang2024/complexity.py), so that m_FF = m_h^2, beta = 2, satisfies both conditions while the
-second term is at least a multiple of m_h^2. Repaired: m_h and m_FF^beta / (C_2 m_h^(beta+1)) must
-tend to infinity. Then both terms of (17) tend to 0, by their form; for the sines and m_FF = m_h^4
-they are within sqrt2 pi^2 m_h^-2 and m_h^-3, for all m_h.
 
 Readings: orthonormal bases, as (10) prints; with systems that end with the rank a representation of
 finite rank has a bounded C_2, and for it the printed condition is enough. C_FF is that of
@@ -89,7 +93,7 @@ def test_with_the_width_fixed_one_term_falls_and_the_other_rises(claim):
 
 
 @pytest.mark.certified
-def test_repaired_condition_makes_the_bound_small(claim):
+def test_corrected_condition_makes_the_bound_small(claim):
     """m_FF = m_h^4: C_2 m_h^3 / m_FF^2 <= sqrt2 pi^2 m_h^-2, since (k + 1)(2k + 1)/6 <= k^2."""
     root = flint.arb(2).sqrt()
     for m in (1, 4, 16, 64, 256):

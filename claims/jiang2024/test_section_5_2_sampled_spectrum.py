@@ -3,19 +3,23 @@
 The singular values of the tau x tau matrix of scores of one input are to follow those of the
 coupling, so that averages over inputs estimate them (after Braun 2005).
 
-Checked: divided by tau they do. With Phi = [phi_i(x_t)] / sqrt(tau), Psi likewise, the matrix over
-tau is Phi diag(sigma) Psi^T, so by Ostrowski's inequality its k-th value is sigma_k up to a factor
-between the products of the smallest and of the largest singular values of Phi and Psi. On
-equispaced tokens the factor is 1. The mean relative error falls like tau^(-1/2) for equal sines,
-like 1/tau for sines against cosines.
-The limit, for independent tokens with the law for which phi_i and psi_i are orthonormal and
-E rho(x, x)^2 finite. If the rank is R, Gram matrices tend to 1 by the law of large numbers, and so
-do the factors. In general let delta be what is left of rho beyond R: by Weyl's inequality it moves
-each value by at most |delta(x)|_2 / tau, whose square tends to T_R, the pairs s != t by Hoeffding's
-law of large numbers for U-statistics, the diagonal to 0. T_R is as small as one likes.
-What averaging cannot cure: E |matrix|^2 / tau^2 exceeds |rho|^2 by (E rho(x,x)^2 - |rho|^2) / tau.
-False as printed is only that averages "approximate the singular values": without the division they
-grow like tau. The decay pattern, sigma_k / sigma_1, is what the text asks for.
+Proof, for independent tokens with the law for which phi_i and psi_i are orthonormal, and
+E |rho(x, x)| finite: the k-th value of the matrix over tau tends to sigma_k. Let rho = sum of its
+first R terms + delta, Phi = [phi_i(x_t)]_{i <= R} / sqrt(tau), Psi likewise.
+   (i)  For delta = 0 the matrix over tau is Phi diag(sigma) Psi^T. By Ostrowski's inequality its
+        k-th value is sigma_k up to a factor between the products of the smallest and of the largest
+        singular values of Phi and Psi. Phi^T Phi and Psi^T Psi tend to 1 by the law of large
+        numbers, and so do the factors.
+  (ii)  By Weyl's inequality delta moves each value by at most |delta(x_t, x_s)|_2 / tau, whose
+        square tends to |delta|_2^2 = sum_{i > R} sigma_i^2: the pairs s != t by Hoeffding's law of
+        large numbers for U-statistics (1961), the terms s = t to 0, since their sum over tau^2 is
+        at most max_t |delta_tt| / tau times the mean of |delta_tt|. R is arbitrary.
+                                                                                                QED
+Checked: (i), Ostrowski's factors in balls; on equispaced tokens the factor is 1. The mean relative
+error falls like tau^(-1/2) for equal sines, like 1/tau for sines against cosines. What averaging
+cannot cure: E |matrix|^2 / tau^2 exceeds |rho|^2 by (E rho(x,x)^2 - |rho|^2) / tau.
+Misprint: averages "approximate the singular values" only after a division by tau. The decay
+pattern, sigma_k / sigma_1, is what the text asks for.
 
 Not checked: Braun's theorem, which has rates for symmetric positive semidefinite kernels; tokens
 that depend on each other, as those of images and sentences do.

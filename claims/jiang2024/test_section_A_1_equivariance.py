@@ -3,9 +3,11 @@
 For every permutation p of [tau] and every Transformer (5) without position encoding,
     H^_t(x o p) = H^_{p(t)}(x),    where (x o p)(t) = x(p(t)).
 
-The proof: token t of x o p is x(p(t)); its logits are those of p(t) in another order, and a sum
-does not depend on the order of its terms. Nothing of f^, F^ and the coupling is used, so that it
-holds for every target of form (8), and for the hard maximum too.
+Proof. Token s of x o p is x(p(s)). So the logits of output t are rho(x(p(t)), x(p(s))), s = 1, ...,
+tau: those of output p(t) for x, in another order. The denominator of the softmax is a sum over all
+s, so each weight stays with its token. The average is a sum over all s as well, so it is that of
+output p(t) for x. F^ is the same for all t. Nothing of f^, F^ and the coupling was used: it holds
+for every target of form (8), and for the hard maximum.                                         QED
 
 Checked: in rationals, for random permutations, shapes and weights, and for all 24 permutations of 4
 tokens. In float64 the two sides differ by no more than the derived round-off of both

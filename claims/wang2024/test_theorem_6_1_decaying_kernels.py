@@ -11,8 +11,7 @@ than the admitted H^-n. For f(y) = y no network of class (7) with these exponent
 with any readout, does better. Heads shared by all kernels do with H what the printed ones do with
 M H, so that M^(n+1) can be M. All kernels, H, M and n: the proof of the corrected form stands in
 repro/wang2024/essential.py; its steps are checked in balls.
-False as printed: the readout term has to grow with |rho_k|_1 and with M. Gaps in the proof: the
-present under log-RPE, the residual.
+False as printed: the readout term must grow with |rho_k|_1 and M. Gaps: the present under log-RPE.
 Controls: the present left out, kernels exchanged, one kernel's exponents given to the other.
 
 Not checked: the exponents of the proof, 0.005 + 0.01 h (Lemma E.3); the optimum over the exponents.

@@ -1,12 +1,13 @@
-"""What no coupling of rank m can do to the outputs, for one target: the L1 rate of (17) fails.
+"""What no coupling of rank m can do to the outputs, with exact F and f, for one target.
 
+This is a gap in the proof of Theorem 4.1, (47)-(52); in (17) F^ and f^ are free, and may do better.
 sigma_i = C_1 i^-alpha, m = m_h is the rank of rho^, and l the logistic function.
 
 Which exponents this leaves (`EndlessPair`, all waves, one target for every m). Take n ~ m large
 enough for B_1 < S/2 and B_2 < T/4 in the proofs below. The slope stays away from 0 if
 n T^(1/2) ~ m^(3/2 - alpha), or n S ~ m^(2 - alpha), is bounded. So for alpha >= 3/2 the least mean
 square falls like m^-(2 alpha - 1), neither faster nor slower. For alpha >= 2 the least L1 error
-falls no faster than m^-alpha, while the right side of (17) does: for tau = 2 and large m_FF it is
+falls no faster than m^-alpha, while (52) does: for tau = 2 and large m_FF it is
 8 sqrt2 C_1 m^-(2 alpha - 1). For smaller alpha the floors prove no rate.
 """
 

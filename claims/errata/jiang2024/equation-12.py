@@ -1,34 +1,50 @@
-"""(12), false."""
+"""(12) of jiang2024: C_1(H) is 0 for every target, shown for the target that sorts four numbers.
 
-from fractions import Fraction as F
+Token s is a place z_s in [0, 1] in its own room. f(x_s) = e_s (a + b z_s), so that the average u_t
+has the coordinates u_t[s] = w[t][s] (a + b z_s), with the softmax weights w[t]. F must read t and
+all z off u_t. It can if no u_t can be mistaken for a u_r, r != t.
+"""
 
-# H_t = the t-th smallest of tau places. f(x) = e_s (a + b z) in room s, weights w[t][s] / row sum, F reads t and z back.
-# (25): w = 1 + delta_ts, rho = log 2 on the diagonal: tau singular values log 2 (rooms of volume 1), so C_1 = tau^alpha log 2.
-# rank one: w = g^(t s), rho = t s log g: one singular value log(g) sum t^2 < eps sum t^2 = C_1; eps > 0 is arbitrary.
-tau, eps = 4, F(1, 10**9)
+from fractions import Fraction
 
-
-def check(w, a, b):
-    for z in [(F(0), F(1), F(1, 3), F(1, 2)), (F(1), F(1), F(0), F(2, 7))]:
-        for t in range(tau):
-            u = [w[t][s] / sum(w[t]) * (a + b * z[s]) for s in range(tau)]
-            found = []  # decode u with every r: the places lie in [0, 1] for r = t alone
-            for r in range(tau):
-                y = [(u[s] * sum(w[r]) / w[r][s] - a) / b for s in range(tau)]
-                if all(0 <= v <= 1 for v in y):
-                    found.append((r, sorted(y)[r]))
-            assert found == [(t, sorted(z)[t])]
+TAU, EPS = 4, Fraction(1, 10**9)
+PLACES = [
+    [Fraction(0), Fraction(1), Fraction(1, 3), Fraction(1, 2)],
+    [Fraction(1), Fraction(1), Fraction(0), Fraction(2, 7)],
+]
 
 
-check([[F(1 + (t == s)) for s in range(tau)] for t in range(tau)], F(3, 5), F(1, 5))
-check(
-    [[(1 + eps) ** (t * s) for s in range(1, tau + 1)] for t in range(1, tau + 1)],
-    F(1, 2),
-    F(1, 10**10),
-)
-low, high = (
-    eps * sum(t * t for t in range(1, tau + 1)),
-    tau * F(1, 2),
-)  # log(1 + eps) < eps, log 2 > 1/2, alpha = 1
-assert low < F(1, 10**6) < high
-print("one target, C_1 <=", float(low), "and C_1 >=", float(high))
+def normalised(rows):
+    return [[entry / sum(row) for entry in row] for row in rows]
+
+
+def read(u, w, a, b):
+    """All (t, z) with places z in [0, 1] for which u could be u_t."""
+    found = []
+    for t in range(TAU):
+        z = [(u[s] / w[t][s] - a) / b for s in range(TAU)]
+        if all(0 <= place <= 1 for place in z):
+            found.append((t, z))
+    return found
+
+
+def represents_sorting(w, a, b):
+    for z in PLACES:
+        for t in range(TAU):
+            u = [w[t][s] * (a + b * z[s]) for s in range(TAU)]
+            assert read(u, w, a, b) == [(t, z)]  # so F(u) = sorted(z)[t] is well defined
+
+
+# The weights of (25): rho = log 2 for s = t, else 0. It has tau singular values log 2.
+equal = normalised([[Fraction(1 + (t == s)) for s in range(TAU)] for t in range(TAU)])
+represents_sorting(equal, Fraction(3, 5), Fraction(1, 5))
+
+# Rank one: rho = t s log(1 + eps). Its one singular value is log(1 + eps) (1 + 4 + 9 + 16).
+times = range(1, TAU + 1)
+rank_one = normalised([[(1 + EPS) ** (t * s) for s in times] for t in times])
+represents_sorting(rank_one, Fraction(1, 2), Fraction(1, 10**10))
+
+C_1_equal = TAU * Fraction(1, 2)  # at least: tau^alpha log 2 with alpha = 1, log 2 > 1/2
+C_1_rank_one = EPS * sum(t * t for t in times)  # at most: log(1 + eps) < eps
+print("the same target: C_1 >", float(C_1_equal), "and C_1 <", float(C_1_rank_one))
+assert C_1_rank_one < Fraction(1, 10**6) < C_1_equal

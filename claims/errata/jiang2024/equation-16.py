@@ -1,14 +1,15 @@
-"""(16), proof gap."""
+"""(16) of jiang2024: a continuous function on a compact set can have an infinite complexity."""
 
-from fractions import Fraction as F
+from fractions import Fraction
 
-# sqrt is continuous on [0,1] and not Lipschitz: slope 2^k between 0 and 4^-k; a component g_q = sqrt has K_F = infinity in (15)
-for k in (5, 20):
-    assert F(1, 2**k) ** 2 == F(1, 4**k)
-    print("slope", F(1, 2**k) / F(1, 4**k))
-# density all the same: p_(k+1) = p_k + (x - p_k^2)/2 is within 2/k of sqrt and has Lipschitz constant k/2
-x = F(1, 16)
-p = F(0)
+# sqrt is continuous on [0, 1] and not Lipschitz: its slope between 0 and 4^-k is 2^k.
+for k in (1, 5, 20):
+    x, root = Fraction(1, 4**k), Fraction(1, 2**k)
+    assert root * root == x
+    print(f"slope of sqrt between 0 and 4^-{k}:", root / x)
+
+# Density is not in danger: polynomials with a finite Lipschitz constant, k/2, come within 2/k.
+x, root, p = Fraction(1, 16), Fraction(1, 4), Fraction(0)
 for k in range(1, 9):
     p += (x - p * p) / 2
-    assert 0 <= F(1, 4) - p <= F(2, k)
+    assert 0 <= root - p <= Fraction(2, k)

@@ -1,47 +1,58 @@
-"""Proposition 6.2, proof gap and edge case."""
+"""Proposition 6.2 of jiang2024, proof: three tokens, p exchanges 1 and 2, y = x o p.
 
-from fractions import Fraction as F
+H is (8) with F = f = id and rho(u, v) = u v log 2. By definition H~_1(y) = H_1(x), whose query is
+x_1 = y_2 and whose tokens are x = (y_2, y_1, y_3).
+"""
 
-# tau = 3, p = (1 2), rho(u, v) = u v, F = f = id, y = x o p. H~_1(y) = H_1(x) has the query x_1 = y_2.
-# By (86) with rho~(y_1, .) log(w_3/w_2) = rho~(y_1, y_3) - rho~(y_1, y_2): no mixed term in (y_2, y_3). It has one:
-L = lambda y2, y3: y2 * y3 - y2 * y2
-h = F(1, 5)
-y2, y3 = F(0), F(5)
-mixed = L(y2 + h, y3 + h) - L(y2 + h, y3) - L(y2, y3 + h) + L(y2, y3)
-print("mixed second difference", mixed, "(86) would give 0")
-assert mixed == h * h
-# the outputs themselves: e^rho = 2^(u v), y_1 = 3; unknown q_i = e^(rho~(3, y_2,i) - rho~(3,3)), r_j for y_3,j must satisfy
-# (y_2i - T) q_i + (y_3j - T) r_j = T - 3 with T = H~_1: 6 equations, 5 unknowns, determinant of the augmented system not 0
-rows = []
-for i, a in enumerate((0, 1, 2)):
-    for j, b in enumerate((5, 6)):
-        x = (a, 3, b)
-        w = [F(2) ** (a * v) for v in x]
-        T = sum(v * u for v, u in zip(x, w)) / sum(w)
-        rows.append(
-            [(a - T) * (a == c) for c in (0, 1, 2)] + [(b - T) * (b == c) for c in (5, 6)] + [T - 3]
-        )
+from fractions import Fraction
 
 
-def det(A):
-    A = [r[:] for r in A]
-    d = F(1)
-    for k in range(len(A)):
-        piv = next((r for r in range(k, len(A)) if A[r][k]), None)
-        if piv is None:
-            return F(0)
-        if piv != k:
-            A[k], A[piv] = A[piv], A[k]
-            d = -d
-        d *= A[k][k]
-        for r in range(k + 1, len(A)):
-            c = A[r][k] / A[k][k]
-            A[r] = [x - c * y for x, y in zip(A[r], A[k])]
-    return d
+def H_1(x):
+    weights = [Fraction(2) ** (x[0] * v) for v in x]
+    return sum(w * v for w, v in zip(weights, x)) / sum(weights)
 
 
-assert det(rows) != 0
-print("determinant", float(det(rows)))
-# rooms of different lengths, |I_1| = 1, |I_2| = 4, R = ((1,0),(0,0)): sigma_1^2 = sum |I_t||I_s| R_ts^2
-s = lambda R: sum(a * b * R[t][u] ** 2 for t, a in enumerate((1, 4)) for u, b in enumerate((1, 4)))
-assert (s([[1, 0], [0, 0]]), s([[0, 0], [1, 0]])) == (1, 4)
+def determinant(matrix):
+    rows, sign_and_pivots = [list(row) for row in matrix], Fraction(1)
+    for k in range(len(rows)):
+        pivot = next((r for r in range(k, len(rows)) if rows[r][k] != 0), None)
+        if pivot is None:
+            return Fraction(0)
+        if pivot != k:
+            rows[k], rows[pivot] = rows[pivot], rows[k]
+            sign_and_pivots = -sign_and_pivots
+        sign_and_pivots *= rows[k][k]
+        for r in range(k + 1, len(rows)):
+            factor = rows[r][k] / rows[k][k]
+            rows[r] = [a - factor * b for a, b in zip(rows[r], rows[k])]
+    return sign_and_pivots
+
+
+# Suppose (86) held with F~ = f~ = id and some coupling rho~. Keep y_1 = 3. With the unknowns
+# A(y_2) = e^(rho~(y_1, y_2) - rho~(y_1, y_1)) and B(y_3) likewise, and T = H~_1(y), it says
+#     A(y_2) (y_2 - T) + B(y_3) (y_3 - T) = T - y_1.
+# For y_2 = 0, 1, 2 and y_3 = 5, 6 these are six linear equations for five unknowns.
+equations = []
+for y_2 in (0, 1, 2):
+    for y_3 in (5, 6):
+        T = H_1((y_2, 3, y_3))
+        of_A = [(y_2 - T) if y_2 == place else Fraction(0) for place in (0, 1, 2)]
+        of_B = [(y_3 - T) if y_3 == place else Fraction(0) for place in (5, 6)]
+        equations.append([*of_A, *of_B, T - 3])
+print(
+    "determinant with the right side (0 if there were a solution):", float(determinant(equations))
+)
+assert determinant(equations) != 0
+
+# Rooms of lengths 1 and 4, rho = 1 on I_1 x I_1, else 0: rank one, so that
+# sigma_1^2 = sum |I_t| |I_s| R_ts^2. The permutation moves the first row to the second.
+lengths = (1, 4)
+
+
+def square_of_sigma(R):
+    return sum(lengths[t] * lengths[s] * R[t][s] ** 2 for t in (0, 1) for s in (0, 1))
+
+
+before, after = square_of_sigma([[1, 0], [0, 0]]), square_of_sigma([[0, 0], [1, 0]])
+print("sigma_1^2 before and after:", before, after)
+assert (before, after) == (1, 4)

@@ -36,7 +36,7 @@ PAIR = {
     "bound": ("bound", "truncation after $m_h$ terms, at most", {}),
     "truncation": ("construction", "truncation, measured", POINTS),
     "floor": ("floor", FLOOR, {}),
-    "printed": ("control", "(17) as printed promises", {"marker": ""}),
+    "printed": ("control", "(52) promises", {"marker": ""}),
 }
 NEURONS = {
     "printed": ("control", "right side of (17) as printed", {}),
