@@ -149,7 +149,7 @@ def test_what_the_blocks_store_can_be_found_without_their_zeros(lifts, claim):
 
 @pytest.mark.construct
 def test_the_literal_blocks_with_all_tokens_of_the_second_target(claim):
-    """f_2* at one point, float64, all scores of all tokens; only weights that are not 0 are kept."""
+    """f_2* at one point, float64, all scores of all tokens; zeros of weights are left out."""
     import torch
 
     q, Q, model = second_target(claim, smoke=2)
