@@ -93,7 +93,7 @@ def tabulate(claim, stored, **sizes):
                 ours = None  # nothing to compare it with
             elif math.isinf(ours):
                 ours, tolerance = "never", None
-            told = f"median of seeds; {len(values)} from {min(values):.3g} to {max(values):.3g}"
+            told = f"median; seeds: {len(values)}, from {min(values):.3g} to {max(values):.3g}"
             more = {"tolerance": tolerance, "order": order[row], "note": told, **sizes}
             claim.cell(row, name, paper=paper, ours=ours, **more)
     other = "minutes on an A100; ours are of another machine, and not comparable"
