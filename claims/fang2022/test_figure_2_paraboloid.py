@@ -146,9 +146,7 @@ def test_the_wide_network_can_do_much_better_than_printed(claim):
     claim.record("floor of NN_width", floor)
     claim.record("printed MSE of NN_width over its floor", printed / floor)
     error = claim.measured(TEST, least["NN_width"], equation="Figure 2 (c)", model="NN_width")
-    error.at_most(
-        chosen(printed / 10, "a tenth of Figure 2 (c): the rest is not the network's")
-    )
+    error.at_most(chosen(printed / 10, "a tenth of Figure 2 (c): the rest is not the network's"))
     error.at_least(theorem(floor, "11 linear pieces miss a square by that, see shallow_floor"))
     claim.measured("floor of NN_width", floor, equation="Figure 2 (a)").at_least(
         theorem(ATTENTION, "ATTENTION's 0.02 in Figure 2 (a), which NN_width cannot reach")
