@@ -19,8 +19,8 @@ sharper. Misprint: beta holds (-1)^s beta_{k,s}, since slot s holds (-1)^s t^s.
 
 "Fewer than": the proof's model has n_q (d + q) + 1 free parameters and n_q d + 3q n_q + 8q + 1
 non-zero entries, and n_q < d^q for d, q >= 2. For q = 1 and for d = 1 it reaches the bounds, but
-another model has fewer, as the theorem says: for q = 1 one token serves, with xi along the gradient
-of Q; for d = 1 xi = 1 is not free, and block 1 can be 0, since row 0 holds t.
+another model has fewer, as the theorem says. q = 1 < d: one token, xi along the gradient of Q, has
+d + 2 of both. d = 1: xi = 1 is not free, block 1 can be 0, as row 0 holds t: q + 1 and 11q - 8.
 
 Not checked: whether fewer than q blocks of another kind suffice (they do: finding fewer blocks).
 """
