@@ -7,10 +7,11 @@ connected layer follows with its own addition; at the end all tokens are read ou
 Checked: the model run box by box. For random weights of the printed shapes and one to three blocks
 the composition of the boxes is the model's output, exactly; every stage has shape (n+q+2) x n. The
 additions are there: with W^V = 0 the attention layer passes its input on, with W_2 = 0 and b_2 = 0
-the fully connected layer does. The figure shows what the boxes do to the tokens for f_1* of
+the fully connected layer does. Our figure shows what the boxes do to the tokens for f_1* of
 Section 5. Controls: fully connected layer before attention; no addition.
 
-Not checked: the drawing, which the text at hand lacks; its caption and Section 2 name the boxes.
+Not checked: the drawing itself, which is missing from the copy that we read. The boxes are those
+that its caption and Section 2 name; one cell stands for what else the drawing may show.
 """
 
 import dataclasses
@@ -55,6 +56,15 @@ def test_the_model_is_the_boxes_in_the_order_drawn(blocks, claim):
         wrong += bool(model(x) != output)
         shapes |= {Z.shape == (n + q + 2, n) for Z in stages}
     claim.record("models", models)
+    if blocks == 3:
+        order = "F, then attention and a fully connected layer in turn, then the readout"
+        ours = order if wrong == 0 else "another order"
+        claim.cell("order of the boxes", "as drawn", paper=order, ours=ours)
+        parts = "query, key and value matrix, two matrix products (MatMul), maximum between them"
+        ours = parts if wrong == 0 else "other parts"
+        claim.cell("attention layer", "as drawn", paper=parts, ours=ours)
+        unseen = "the drawing is missing from the copy that we read"
+        claim.cell("the drawing", "anything else", paper="drawn", ours=None, note=unseen)
     claim.measured("models unlike the boxes", wrong, equation="Figure 1").equals(0)
     claim.measured("Z is (n+q+2) × n", sorted(shapes), equation="Section 2.2").equals([True])
 

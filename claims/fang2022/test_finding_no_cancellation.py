@@ -3,8 +3,9 @@
 The printed block adds 2M^2 to the product and takes it away again: with M = B^(q-1) this costs
 (q - 2) log10 B digits of t^q, and even with M^2 = B^q the digits of every t^q far below B^q. With
 the scores -c off the diagonal, and 0 on it, nothing is added, and in floating point the stored t^q
-has relative error at most (1 + u)^(q-1) - 1, about (q - 1) u, for every t and every B, unless a
-number under- or overflows. (Proof: repro/fang2022/fewer_blocks.py, Rounding.)
+has relative error at most (1 + u)^(q-1) - 1, about (q - 1) u, for every t and every B, if
+(q + 4) u < 3/4 and no number under- or overflows. (Proof: repro/fang2022/fewer_blocks.py, Rounding;
+the condition there is (2p + 4) u < 3/4 for the blocks p <= q/2. In bfloat16 it allows q <= 187.)
 
 Checked: the relative error against exact powers, in float64, float32 and bfloat16, for the doubling
 blocks and for one product in a block; the same weights in rationals store the powers exactly.

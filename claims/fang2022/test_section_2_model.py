@@ -11,12 +11,12 @@ shapes and up to three blocks: not one number differs. A batch gives what its sa
 float64 what the rationals give, to the bit, on integers.
 Controls: the maximum taken over the wrong index, the residual left out, two blocks exchanged.
 
-Not checked: the display of z_i in Section 2.1, which shows one zero more than R^(n+q+2) has room
-for; the sketch of Figure 1 (its own claim).
+Not checked: the sketch of Figure 1 (its own claim).
 
-Readings: z-hat_i inside sigma, where Section 2.2 prints z-hat_1 (a counterexample shows that the
-printed index breaks Lemma 3.1); k_i = W^K z_i, where the proof of Lemma 3.1 prints W^Q; one index
-is kept at a tie, the first.
+Readings: z-hat_i inside sigma, where Section 2.2 prints z-hat_1 (a misprint: with the index 1 Lemma
+3.1 would be false); k_i = W^K z_i, where the proof of Lemma 3.1 prints W^Q. At a tie one index is
+kept, the first: the text says "the largest value", and "one hot". z_i has n + q + 2 entries, as the
+text says; the display of z_i seems to show one zero more in the copy that we read.
 """
 
 import dataclasses
@@ -103,7 +103,7 @@ def stored_by_token_2(M, x, y):
     return stored, -x[1] * y[1]
 
 
-def test_reading_with_the_printed_index_breaks_lemma_3_1(claim):
+def test_printed_index_in_the_relu_layer_breaks_lemma_3_1(claim):
     """With z-hat_1 in the ReLU of every token, token 2 gets x_2 y_2 - 2 x_1 y_1."""
     n, q, at = 2, 3, {"M": 2, "x": [1, 2], "y": [1, 1]}
     block = multiplication.multiplication_block(n, q, at["M"])
@@ -115,7 +115,6 @@ def test_reading_with_the_printed_index_breaks_lemma_3_1(claim):
         measured=first[n + 3, 1],
         expected=-2,
         equation="Section 2.2, z′_i as printed",
-        printed=False,
         program=stored_by_token_2,
         **at,
     )

@@ -1,7 +1,9 @@
 """Corollary 3.7: every continuous function on the cube is a uniform limit of such models.
 
-The corollary is Theorem 3.5 together with Weierstrass' theorem. Every polynomial here goes through
-the weights of Theorem 3.5.
+Proof, for every continuous f on [0, 1]^d. By Weierstrass' theorem (quoted; the second inequality
+below proves it, with a rate) there are polynomials Q_q of degree at most q with max |Q_q - f| -> 0.
+The cube lies in the ball of radius B = d^(1/2). By Theorem 3.5 a model with q blocks has C^q = Q_q
+there, so max |C^q - f| = max |Q_q - f| -> 0. Every polynomial here goes through these weights.
 
 How fast the error falls (Jackson). Let f have Lipschitz constant L_i in x_i on a cube with edges of
 length 2r. Then
@@ -13,7 +15,7 @@ convolve with K in every t_i, one after the other. Each convolution makes f a po
 in its x_i, keeps the Lipschitz constants in the others, since K >= 0 has mean 1, and moves f by at
 most r L_i times the mean of |s| K(s). By s^2 <= (pi^2/2)(1 - cos s) and Cauchy-Schwarz that mean is
 at most (pi^2/2)^(1/2) (1 - cos(pi / (m+2)))^(1/2) <= pi^2 / (2 (m+2)). The total degree is dm. And
-a continuous f is a uniform limit of Lipschitz ones: this proves the corollary.
+a continuous f is a uniform limit of Lipschitz ones, f_c(x) = min over y of f(y) + c |x - y|.
 
 Examples in one variable: f(2x - 1) on [0, 1], for three f on [-1, 1].
     |x|             E_q ~ 0.28017 / q                                   (Bernstein 1914)

@@ -70,6 +70,9 @@ def identity(rows: Layout) -> Block:
 def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
     """How far the stored -x_i y_i may be off in floating point: 4 u M^2 (1 + 2u), M as rounded.
 
+    This is for a block that is built from M as the type has it. Where M itself is not rounded, but
+    only 2 M^2 is, it says nothing.
+
     Let m = fl(M^2), so that G = 2m in W^Q and in b_2 alike: its own rounding cancels. Rounding is
     monotone, so |fl(xy)| <= m, and fl(xy) + G lies in [m, 3m]; its rounding a is off by at most
     u |xy| + 3 u m <= u M^2 + 3u (1 + u) M^2. The rest is exact: 2a and a - 2a are scalings by

@@ -2,8 +2,8 @@
 
 No ReLU network equals a polynomial Q of degree s >= 2 on an open set. On a line through that set
 along which Q still has degree s (almost every one) the network has finitely many linear pieces, one
-of them on an interval; there Q would be affine. (The remark says "a polynomial", and for degree
-<= 1 that is false: x = relu(x) - relu(-x).)
+of them on an interval; there Q would be affine. (The affine ones it can equal, by
+x = relu(x) - relu(-x); the remark is about the others.)
 
 How many pieces, k. On a line the w_1 units of the first layer have one zero each and cut it into at
 most w_1 + 1 pieces. On each of them every unit of the next layer is affine before its ReLU and has

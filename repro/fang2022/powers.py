@@ -8,18 +8,25 @@ beta_{k,s}                   readout(beta)               the entry of beta for s
 
 The proof, in its own order:
 1. Lemma 3.3 gives F = [xi_1, ..., xi_n]^T and beta_{k,s}.
-2. Block i multiplies t by what slot i-1 holds (block 1: by the constant 1) and puts the negative
-   product into slot i (Lemma 3.1, positions adjusted): slot s holds (-1)^s t^s.
-3. beta reads slot s of token k with weight (-1)^s beta_{k,s}; b = Q(0).
+2. Block i multiplies t by y, which is what slot i-1 holds (block 1: the constant 1), and puts the
+   negative product into slot i (Lemma 3.1, positions adjusted). By induction slot s holds
+   (-1)^s t^s: -t (-1)^(s-1) t^(s-1). Steps 1, 3, 4 of Lemma 3.1 hold for any y, and step 2 needs
+   that each token keeps itself, G = 2 M^2 >= t_k (y_j - y_k) for all tokens k, j. In block i
+       i = 1:       y_j - y_k = 0;
+       i even:      y = -t^(i-1), so t_k (y_j - y_k) = t_k^i - t_k t_j^(i-1) <= 2 B^i;
+       i odd, > 1:  y = t^(i-1) >= 0, so it is t_k t_j^(i-1) - t_k^i, at most B^i - t_k^i if t_k > 0
+                    and at most |t_k|^i if t_k < 0: at most B^i.
+   These are attained: by t_k = B, t_j = -B, and by t_k = -B, t_j = 0. So M^2 = B^i, here
+   `repaired`, is enough for every i and B.
+3. beta reads slot s of token k with weight (-1)^s beta_{k,s}; b = Q(0). Then C^q = Q.
+4. F has n_q d entries, beta n_q q, b one, a block 2 n_q + 8: n_q (d + q) + 1 free parameters and
+   n_q d + 3q n_q + 8q + 1 non-zero entries at most, and n_q <= d^q.
 
-Two departures, each forced by a counterexample in the claim:
-- In the proof the sign (-1)^s of beta is missing.
-- The proof takes M = B for i <= 2 and M = B^(i-1) for i >= 3. Token i keeps itself if and only if
-  2 M^2 >= max over j of t_i (y_j - y_i), where |y| <= B^(i-1). That maximum, over |t| <= B, is
-      2 B^i for even i (t_i = B, t_j = -B),  B^i for odd i >= 3 (t_i = -B, t_j = 0),  0 for i = 1,
-  and M = B^(i-1) gives 2 B^(2i-2), less than that for q = 3 if B < 1/2 and for q >= 4 if B < 1.
-  M^2 = B^i, here `repaired`, is enough for every i and B, and far smaller for B > 1: in floating
-  point that is what counts (tower.py).
+Where this departs from the printed proof:
+- There the sign (-1)^s of beta is missing.
+- There M = B for i <= 2 and M = B^(i-1) for i >= 3, so G = 2 B^(2i-2), too small for q = 3 if
+  B < 1/2 and for q >= 4 if B < 1. M = max(B, B^(i-1)), above both factors as Lemma 3.1 asks,
+  mends it. M^2 = B^i is far smaller for B > 1: in floating point that is what counts (tower.py).
 """
 
 import itertools
