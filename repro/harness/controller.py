@@ -14,7 +14,7 @@ import pytest
 from repro.harness import changed, options, provenance, schedule
 from repro.harness.journal import Journal
 from repro.harness.options import Context
-from repro.harness.progress import Heartbeat
+from repro.harness.progress import Heartbeat, aligned
 from repro.results.types import Result, Results
 
 SETTINGS = ("scale", "seed", "device", "threads", "workers")
@@ -168,5 +168,4 @@ def _table(claims: list[Result]) -> list[str]:
         )
         for claim in claims
     ]
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
+    return aligned(rows)

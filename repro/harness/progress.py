@@ -72,3 +72,9 @@ class Heartbeat(threading.Thread):
         self._stop_now.set()
         self.join()
         os.close(self._descriptor)
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Lines in which each column begins below itself."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, wide)).rstrip() for row in rows]
