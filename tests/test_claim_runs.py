@@ -124,7 +124,7 @@ def test_cells_are_compared_and_decide_the_verdict_of_a_table(demo):
     assert [cell["outcome"] for cell in found["cells"]] == [*outcomes, "not run"]
     assert found["reduced"]
     assert found["why"] == (
-        "8 cells: 3 matches, 1 same order, 3 differs, 1 not run, some at a reduced size"
+        "cells: matches 3, same order 1, differs 3, not run 1, some at a reduced size"
     )
 
 

@@ -169,7 +169,8 @@ def test_the_index_says_it_all_and_first_what_is_not_as_it_should_be(index):
         "2 statements need attention",
         "We found 16 errors: 8 false statements , 8 misprints .",
         "with changes not committed",
-        "ATTENTION, MSE 0.109 vs 0.1043 NN_width, MSE 35.662 vs 36.1 1 more",
+        "3 cells: matches 1, same order 1, differs 1 ATTENTION, MSE 0.109 vs 0.1043 NN_width, MSE",
+        "1 false statement 1 misprint",
         "Connected to nothing else: Remark 5.9",
         *EVIDENCE.values(),
     ):

@@ -238,7 +238,7 @@ def test_what_was_run_smaller_is_not_reproduced_in_full():
     assert table("matches", run_size="100").verdict == "reproduced"
     found = table("matches", run_size="10")
     assert (found.verdict, found.why) == (
-        "partly-reproduced", "1 cells: 1 matches, some at a reduced size",
+        "partly-reproduced", "cells: matches 1, some at a reduced size",
     )  # fmt: skip
 
 

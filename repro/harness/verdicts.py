@@ -117,9 +117,9 @@ def of_cells(cells: Iterable[Cell]) -> Verdict:
     found = Counter(cell.outcome for cell in cells)
     if not found:
         return Verdict("error", "a table or figure without a cell: use claim.cell")
-    told = ", ".join(f"{found[one]} {one}" for one in OUTCOMES if found[one])
+    told = ", ".join(f"{one} {found[one]}" for one in OUTCOMES if found[one])
     smaller = any(cell.reduced for cell in cells)
-    why = f"{found.total()} cells: {told}" + (", some at a reduced size" if smaller else "")
+    why = f"cells: {told}" + (", some at a reduced size" if smaller else "")
     if set(found) == {"matches"} and not smaller:
         return Verdict("reproduced", why)
     partly = found["matches"] or found["same order"]

@@ -4,16 +4,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from repro.report import prose
-from repro.report.words import GRADES, counted
+from repro.report.words import GRADES, graded
 from repro.results.types import Erratum, Result
 
 LEFT_OPEN = ("Not checked:", "Reduced:", "Not done:")
-TOLD = {  # one, and several
-    "false": ("false statement", "false statements"),
-    "proof gap": ("gap in a proof", "gaps in proofs"),
-    "edge case": ("edge case", "edge cases"),
-    "misprint": ("misprint", "misprints"),
-}
 
 
 @dataclass(frozen=True)
@@ -58,8 +52,7 @@ def count(claims: dict[str, Result]) -> tuple[int, list[tuple[str, str]]]:
     """How many errata the claims that ran have, and of each grade: `2 false statements`."""
     ran = [claim for claim in claims.values() if claim.tests]
     found = Counter(one.grade for claim in ran for one in claim.errata)
-    told = [(grade, counted(found[grade], *TOLD[grade])) for grade in GRADES if found[grade]]
-    return found.total(), told
+    return found.total(), graded(found)
 
 
 def left_open(claims: dict[str, Result]) -> dict[str, list[Open]]:

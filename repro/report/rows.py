@@ -37,6 +37,7 @@ class Row:
     evidence: Markup
     checks: int
     controls: int
+    outcomes: str  # of the cells of a table or figure
     compared: tuple[tuple[str, Markup, Markup], ...] | None  # None: the table has no such column
     time: str
 
@@ -59,11 +60,22 @@ def rows(claims: list[Result], run: Run, *, with_paper: bool = False) -> list[Ro
             evidence=badges.chips(claim),
             checks=len(claim.checks),
             controls=len(claim.controls),
-            compared=tuple(_pair(cell) for cell in claim.cells) if compares else None,
+            outcomes=_outcomes(claim.cells),
+            compared=tuple(map(_pair, filter(_of_numbers, claim.cells))) if compares else None,
             time=numbers.seconds(claim.seconds) if claim.tests else "",
         )
         for claim in claims
     ]
+
+
+def _outcomes(cells: list[Cell]) -> str:
+    found = Counter(cell.outcome for cell in cells)
+    told = ", ".join(f"{one} {found[one]}" for one in words.OUTCOMES if found[one])
+    return f"{words.counted(len(cells), 'cell')}: {told}" if told else ""
+
+
+def _of_numbers(cell: Cell) -> bool:
+    return isinstance(cell.paper, (int, float))
 
 
 def _pair(cell: Cell) -> tuple[str, Markup, Markup]:
@@ -85,11 +97,9 @@ def marks(claim: Result, run: Run) -> tuple[Mark, ...]:
         for state, (word, sign) in words.STATES.items()
         if states[state] and state in ("running", "interrupted", "crashed")
     ]
-    graded = Counter(erratum.grade for erratum in claim.errata)
     found += [
-        Mark(f"{graded[grade]} {grade}", why, kind=f"g-{grade.replace(' ', '-')}")
-        for grade, why in words.GRADES.items()
-        if graded[grade]
+        Mark(told, words.GRADES[grade], kind=f"g-{grade.replace(' ', '-')}")
+        for grade, told in words.graded(Counter(one.grade for one in claim.errata))
     ]
     if claim.reduced:
         found.append(Mark("reduced size", "Some cells were run smaller than printed"))

@@ -63,6 +63,12 @@ GRADES = {  # of an erratum, severest first
     "edge case": "True but for degenerate values.",
     "misprint": "A reader mends it without thinking; other lines of the paper have it right.",
 }
+GRADED = {  # one, and several
+    "false": ("false statement", "false statements"),
+    "proof gap": ("gap in a proof", "gaps in proofs"),
+    "edge case": ("edge case", "edge cases"),
+    "misprint": ("misprint", "misprints"),
+}
 OUTCOMES = {  # of a cell of a table or figure
     "matches": "Equal, or within a tolerance stated beforehand.",
     "same order": "Another number; the comparison that the paper draws from it comes out.",
@@ -106,6 +112,11 @@ def place(claim: Result) -> str:
 
 def counted(n: int, noun: str, several: str = "") -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {several or noun + 's'}"
+
+
+def graded(found: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Of each grade how many, severest first: `2 false statements`."""
+    return [(one, counted(found[one], *GRADED[one])) for one in GRADES if found.get(one)]
 
 
 def pairs(named: Mapping[str, Any]) -> str:
