@@ -225,3 +225,29 @@ def test_setting_aside_never_overwrites(tmp_path, monkeypatch, folder):
     assert [aside.read_text() for aside in kept] == ["0", "1", "2"]
     assert {aside.name for aside in tmp_path.iterdir()} == {aside.name for aside in asides}
     assert not list(tmp_path.glob("*.json")), "none is taken for a record"
+
+
+@pytest.mark.parametrize("exponent", [0, -60, 40, -4000, 4000])
+@pytest.mark.parametrize("bits", [20, 53, 700])
+def test_a_ball_is_written_by_its_ends_rounded_outwards(exponent, bits):
+    with flint.ctx.workprec(bits):
+        ball = -flint.arb(2).sqrt() * flint.arb(2) ** exponent
+        low, high = map(Fraction, plain(ball)[1:-1].split(", "))
+        ends = [_exactly(end) for end in (ball.lower(), ball.upper())]
+    assert low <= ends[0] < ends[1] <= high
+    wide = Fraction(2) ** exponent * Fraction(2) ** -min(bits - 4, 58)
+    assert high - low < ends[1] - ends[0] + wide
+
+
+def test_a_ball_of_radius_0_is_a_number_and_an_infinite_one_is_none():
+    assert plain(flint.arb(-1.5)) == "[-1.5, -1.5]"
+    low, high = map(Fraction, plain(flint.arb(0, 0.25))[1:-1].split(", "))
+    assert -low == high
+    assert 0 <= high - Fraction(1, 4) < Fraction(1, 10**8)
+    assert plain([flint.arb(3)]) == ["[3, 3]"]
+    assert "inf" in plain(flint.arb("inf"))
+
+
+def _exactly(end):
+    mantissa, exponent = map(int, end.man_exp())
+    return mantissa * Fraction(2) ** exponent
