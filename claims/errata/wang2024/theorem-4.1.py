@@ -46,16 +46,7 @@ for m in (1, 2, 5, 10):
         assert sum(v * z for v, z in zip(row, x)) == sum(row) * HALF
     f = sum(abs(2 * z - 1) for z in x) / D  # f = 1/D sum_j |2 x_j - 1| is 0 at (1/2, ..., 1/2)
     assert f >= HALF
-    print(
-        "m =",
-        m,
-        "D =",
-        D,
-        "equal outputs, f differs by",
-        float(f),
-        "so the error is at least",
-        float(f / 2),
-    )
+    print(f"m = {m}, D = {D}: equal outputs, f differs by {f}, so the error is at least {f / 2}")
 
 # |2 x - 1| = relu(2x - 1) + relu(1 - 2x), of norm (2 + 1) + (2 + 1) = 6: |f|_B <= 6 for every D.
 k = 30
