@@ -103,6 +103,8 @@ def show_report(options: Options) -> int:
     """Make the pages again from the files that the tests wrote."""
     assembly = _assembly(options)
     if not _has_run(assembly.artifacts):
+        for message in assembly.messages:
+            print(message)
         raise Refused(f"{assembly.artifacts}: no test has written a result here; run pytest first")
     results = assembly.write(_latest_run(assembly), assembly.ledger.statements)
     for message in assembly.messages:

@@ -1,8 +1,9 @@
-"""claims/errata: what is wrong in the papers, graded one by one, and programs that show it.
+"""The errata of the papers with their programs, and what the ledger says covers every case.
 
 The programs need Python's standard library alone, so that a reader can paste them anywhere.
 """
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,7 +14,6 @@ import pytest
 from repro.harness import ledger
 
 CLAIMS = Path(__file__).parents[1] / "claims"
-PAPERS = ("fang2022", "jiang2024", "wang2024")
 PROGRAMS = sorted((CLAIMS / "errata").glob("*/*.py"))
 
 
@@ -42,3 +42,19 @@ def test_programs_show_it_with_the_standard_library_alone(path, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip(), "a program prints what it shows"
+
+
+def test_what_covers_every_case_names_a_place_that_is_there():
+    """A module of the wing or of numerics, a test of the claim, or the claim's docstring."""
+    files = {LEDGER.of_file(path).id: path for path in CLAIMS.glob("*/test_*.py")}
+    for statement in LEDGER.statements.values():
+        kind, _, told = statement.why_all.partition(": ")
+        names = re.findall(r"`([^`]+)`", told)
+        for name in names:
+            if name.endswith(".py"):
+                rooms = (CLAIMS.parent / "repro" / room for room in (statement.paper, "numerics"))
+                assert any((room / name).exists() for room in rooms), (statement.id, name)
+            elif name.startswith("test_"):
+                assert f"def {name}(" in files[statement.id].read_text(), (statement.id, name)
+        if kind in ("proof", "certificate"):
+            assert names or "docstring" in told, (statement.id, told)

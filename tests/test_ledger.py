@@ -396,19 +396,3 @@ def test_every_formula_of_our_ledger_becomes_mathml(ours):
     assert len(found) > 800
     assert [(id, latex) for id, latex in found if not latex.strip() or left_over(latex)] == []
     assert left_over(r"\hat z_i + \nonsense x") == ["\\nonsense"]
-
-
-def test_what_covers_every_case_names_a_place_that_is_there(ours):
-    """A module of the wing or of numerics, a test of the claim, or the claim's docstring."""
-    files = {ours.of_file(path).id: path for path in (ROOT / "claims").glob("*/test_*.py")}
-    for statement in ours.statements.values():
-        kind, _, told = statement.why_all.partition(": ")
-        names = re.findall(r"`([^`]+)`", told)
-        for name in names:
-            if name.endswith(".py"):
-                rooms = (ROOT / "repro" / room for room in (statement.paper, "numerics"))
-                assert any((room / name).exists() for room in rooms), (statement.id, name)
-            elif name.startswith("test_"):
-                assert f"def {name}(" in files[statement.id].read_text(), (statement.id, name)
-        if kind in ("proof", "certificate"):
-            assert names or "docstring" in told, (statement.id, told)

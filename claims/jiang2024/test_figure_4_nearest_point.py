@@ -20,8 +20,8 @@ Controls: the untrained twin of every number; a training that ends on the detour
 
 "The attention matrix recovers rho" is an observation on trainings that ended well, not a property
 of the task and of (5) (Proposition B.1 (3) is false). On the detour a query writes its guess into
-the average by the way it divides its weight, whatever the v are. With steps of 0.02 or 0.03 in the
-place of 0.01 some seeds and lengths of training did not leave this place.
+the average by the way it divides its weight, whatever the v are. Larger steps can
+fail to leave this place.
 
 Readings: the paper gives no sizes, steps or optimiser for this figure. Points are uniform on
 [-1, 1]^2; n = m_h = d_v = 32 as in Section 6, networks of width 64, Muon and Adam

@@ -133,7 +133,7 @@ def test_least_squares_over_all_couplings_ends_between_floor_and_ridge(claim):
                 theorem(most, "logit_floor.py: 1 + 1/(2τ − 2)")
             )
             claim.measured("worst over best start", curves["worst"][k] / best, **at).at_most(
-                chosen(1 + 1e-5, "one minimum: the last round of a fit gains less than 1e-8")
+                chosen(1 + 1e-5, "one minimum: starts differ by no more than where a fit stops")
             )
     ends = {name: (curve[0], curve[-1]) for name, curve in panels["2"].items()}
     claim.figure(

@@ -296,7 +296,7 @@ def test_sentences_the_permutation_costs_no_more_than_a_tenth_of_a_nat(claim):
     texts = texts_of(claim)
     difference = loss(claim, texts, PERMUTED) - loss(claim, texts, ORIGINAL)
     claim.measured(f"{LOSS}, permuted less original", difference, equation=ENG_DE).at_most(
-        chosen(0.1, "at laptop scale targets of other sources cost five times as much (control)")
+        chosen(0.1, "a tenth of a nat; targets of other sources cost more than that (control)")
     )
 
 

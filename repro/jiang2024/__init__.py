@@ -10,8 +10,8 @@ Figure 1                  spectra.py; what is trained in all figures and tables:
 Figure 2                  scores.py; whose: subjects.py, minilm.py, vit_weights.py (a user's ViT)
 Figure 3                  head_pod.py (the POD of a trained head)
 Figures 2, 3, Table 1     vit.py, convolution.py, trained_vit.py, image_settings.py (settings)
-Table 1, ENG-DE           translation.py, sentences.py, bleu.py; trained_translation.py,
-                         , reordering.py (what is trained)
+Table 1, ENG-DE           translation.py, sentences.py, bleu.py; what is trained:
+                          trained_translation.py, reordering.py
 Propositions 6.1, 6.2     ordering.py, and the floor under Table 2; 6.3: memory.py
 Tables 2, 3               linear_tasks.py, trained_recurrent.py, comparison.py (what is trained)
 Theorem A.3, (12)         representation.py

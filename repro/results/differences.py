@@ -81,6 +81,10 @@ class Entry:
     values: dict[str, Any]
     test: str = ""
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        return {key: value for key, value in self.values.items() if key != "value"}
+
 
 Entries = dict[str, Entry]
 
@@ -103,6 +107,8 @@ def _pairs(before: Entries, after: Entries) -> dict[str, str]:
 
     pair(lambda name, entry: (name, str(entry.values)))
     pair(lambda name, entry: (entry.test or name, str(entry.values)))
+    # one of several alike is first sought among those with its limits
+    pair(lambda name, entry: (name.partition(" #")[0], str(entry.limits)))
     pair(lambda name, _: name)
     gone = Counter(entry.test for name, entry in before.items() if name not in pairs)
     new = Counter(entry.test for name, entry in after.items() if name not in pairs.values())

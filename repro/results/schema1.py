@@ -1,4 +1,4 @@
-"""results.json as version 0.1.0 wrote it, brought into today's form, so that `diff` reads it."""
+"""results.json as it was before version 0.1.0, in today's form, so that `diff` reads it."""
 
 from typing import Any
 

@@ -280,6 +280,7 @@ class FeedForward(Network):
             raise ValueError(f"equation (15) rounds for lin or log, got {self.rounding!r}")
 
     def __call__(self, x: Array) -> Array:  # (..., n, D) -> (..., n, D_out)
+        same_arithmetic(x, self.a)
         out = inner(relu(inner(x, self.b) + self.c), self.a)
         return PRECISION[self.rounding](out) if self.rounding else out
 
