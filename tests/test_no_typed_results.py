@@ -8,6 +8,7 @@ an exact value has it.
 import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ CLAIMS = codec.read_results(REFERENCE).claims
 FIELDS = ("statement", "note", "why_all", "open", "description")
 # A decimal fraction with at least two digits that say something; not a part of 3.1.2 or T5.1
 TYPED = re.compile(r"(?<![\w.])\d*\.\d+(?:e-?\d+| x 10\^-?\d+)?(?![\w.]*\d)(?: %)?")
+RATIONAL = re.compile(r"\d+(/\d+|\.\d+)?")
 KINDS = "Theorem|Lemma|Proposition|Corollary|Remark|Definition|Section|Appendix|Figure|Table"
 REFERENCE_TO = re.compile(rf"\b({KINDS})(s|ies)?\s+[\d.]+((,| and| or| to|,? not)\s+[\d.]+)*")
 DIGITS = 2
@@ -49,6 +51,7 @@ def known(claim):
     found = set()
     for check in claim.every_check():
         found |= numbers([check.allowed, check.tolerance, check.params])
+        found |= {float(Fraction(v)) for v in check.params.values() if RATIONAL.fullmatch(str(v))}
         found |= numbers([source.value for source in check.provenance])
     return found | numbers([cell.paper for cell in claim.cells])
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from repro.results.differences import as_number
 from repro.results.types import Result
 
 PLACE = re.compile(r"\[\[([^\[\];]+)(?:;([^\[\]]*))?\]\]")
@@ -49,7 +50,7 @@ def _filled(text: str, claim: Result) -> str:
 
 
 def _said(found: list[Any]) -> str:
-    numbers = [one for one in found if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    numbers = [number for one in found if (number := as_number(one)) is not None]
     if numbers and len(numbers) == len(found):
         low, high = f"{min(numbers):.3g}", f"{max(numbers):.3g}"
         return low if low == high else f"{low} to {high}"

@@ -207,10 +207,10 @@ def _apart(name: str, taken: Entries) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return _number(value) is not None
+    return as_number(value) is not None
 
 
-def _number(value: Any) -> int | float | None:
+def as_number(value: Any) -> int | float | None:
     """A number, or the middle of a ball; None for what is neither."""
     if isinstance(value, str) and (ends := BALL.fullmatch(value)):
         return sum(map(float, ends.groups())) / 2
@@ -219,7 +219,7 @@ def _number(value: Any) -> int | float | None:
 
 def _share(before: Any, after: Any) -> float | None:
     """How far a number moved, as a part of the larger one; None for what is no number."""
-    a, b = _number(before), _number(after)
+    a, b = as_number(before), as_number(after)
     if a is None or b is None:
         return None
     size = max(abs(a), abs(b))
