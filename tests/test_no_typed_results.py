@@ -20,8 +20,9 @@ from repro.results.types import Check
 REFERENCE = Path(__file__).parents[1] / "artifacts/reference/results.json.gz"
 CLAIMS = codec.read_results(REFERENCE).claims
 FIELDS = ("statement", "note", "why_all", "open", "description")
-# A decimal fraction with at least two digits that say something; not a part of 3.1.2 or T5.1
-TYPED = re.compile(r"(?<![\w.])\d*\.\d+(?:e-?\d+| x 10\^-?\d+)?(?![\w.]*\d)(?: %)?")
+# A decimal fraction with at least two digits that say something; not a part of 3.1.2 or T5.1, nor
+# the beginning of a constant, such as 3.14...
+TYPED = re.compile(r"(?<![\w.])\d*\.\d+(?:e-?\d+| x 10\^-?\d+)?(?![\w.]*\d)(?!\.\.\.)(?: %)?")
 RATIONAL = re.compile(r"\d+(/\d+|\.\d+)?")
 KINDS = "Theorem|Lemma|Proposition|Corollary|Remark|Definition|Section|Appendix|Figure|Table"
 REFERENCE_TO = re.compile(rf"\b({KINDS})(s|ies)?\s+[\d.]+((,| and| or| to|,? not)\s+[\d.]+)*")
