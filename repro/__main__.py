@@ -215,7 +215,7 @@ def show_preview(options: Options) -> int:
 def take_snapshot(options: Options) -> int:
     """Keep the results of this run in artifacts/reference/ and README.md.
 
-    Only finished claims go in; the figures that README shows are copied beside them.
+    Only finished claims go in; their figures are copied beside them, and older ones removed.
     """
     assembly = _assembly(options)
     root, artifacts = assembly.project.root, assembly.artifacts
@@ -230,8 +230,12 @@ def take_snapshot(options: Options) -> int:
     reference = artifacts / "reference"
     codec.write(reference / "results.json.gz", results)
     files.write_json(reference / schedule.FILE, schedule.from_nothing(results.claims))
-    for figure in (figure for claim in results.claims for figure in claim.figures):
-        files.write_atomically(reference / figure.svg, (artifacts / figure.svg).read_bytes())
+    drawn = {figure.svg for claim in results.claims for figure in claim.figures}
+    for svg in drawn:
+        files.write_atomically(reference / svg, (artifacts / svg).read_bytes())
+    for old in reference.glob("claims/*/*/*.svg"):
+        if old.relative_to(reference).as_posix() not in drawn:
+            old.unlink()
     page = root / "README.md"
     folder = str(reference.relative_to(root))
     files.write_atomically(page, readme.filled(page.read_text(), results, folder))
