@@ -10,14 +10,14 @@ import os
 import tempfile
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-DIGITS = 20  # of the end of a ball
+DIGITS = 20  # of the end of a ball, beyond those that its radius takes
 LONGEST_INTEGER = 10**4000  # Python writes and reads no longer ones in decimal
 
 
@@ -93,19 +93,27 @@ def plain(value: Any) -> Any:
         if getattr(value, "dtype", None) is not None and value.dtype.kind == "f":
             return plain(float(value))  # numpy's long double is its own list
     if type(value).__name__ == "arb" and value.is_finite():
-        ends = (value.lower(), ROUND_FLOOR), (value.upper(), ROUND_CEILING)
-        return "[{}, {}]".format(*(_decimal(end, towards) for end, towards in ends))
+        return "[{}, {}]".format(*_ends(value))
     if isinstance(value, FunctionType):  # its str has an address, another one in every process
         return value.__name__
     return plain(str(value))
 
 
-def _decimal(end: Any, rounding: str) -> str:
-    """The end m 2^e of a ball, in DIGITS digits at most."""
-    mantissa, exponent = map(int, end.man_exp())
-    context = Context(prec=DIGITS, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    whole = Decimal(mantissa << max(exponent, 0))
-    return str(context.divide(whole, Decimal(1 << max(-exponent, 0))).normalize(context))
+def _ends(ball: Any) -> Iterator[str]:
+    """Of a ball, with as many digits as its radius leaves."""
+    middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
+    share = middle / radius if radius else Fraction(1)
+    bits = share.numerator.bit_length() - share.denominator.bit_length()
+    digits = max(DIGITS, DIGITS + int(0.302 * bits))
+    for end, rounding in ((middle - radius, ROUND_FLOOR), (middle + radius, ROUND_CEILING)):
+        context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
+        found = context.divide(Decimal(end.numerator), Decimal(end.denominator))
+        yield str(found.normalize(context))
+
+
+def _dyadic(exact: Any) -> Fraction:
+    mantissa, exponent = map(int, exact.man_exp())
+    return Fraction(mantissa << max(exponent, 0), 1 << max(-exponent, 0))
 
 
 def _plain_mapping(mapping: Mapping[Any, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ RATIONAL = re.compile(r"-?\d+(/\d+)?|-?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 def ends(value):
     """The lower and the upper end of a stored number; None for what is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    if not isinstance(value, (int, float, str)):
         return None
     if not isinstance(value, str):
         return Fraction(value), Fraction(value)

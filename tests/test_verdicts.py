@@ -159,7 +159,7 @@ def test_what_is_worse_is_told_first():
 
 def test_without_what_covers_every_case_a_statement_is_only_supported():
     found = of(CLAIM, CONTROL, why_all="")
-    told = "1 check passed; finite evidence for a statement about more"
+    told = "1 check passed; its page says what stays open"
     assert (found.verdict, found.why) == ("supported", told)
     assert of(CLAIM, CONTROL, ERRATUM, why_all="").verdict == "refuted"
     for state in ("failed", "error", "not-run"):

@@ -146,10 +146,15 @@ def read(path: Path) -> Ledger:
         for beside in sorted((path.parent / "errata").glob("*.toml"))
         for position, entry in enumerate(_toml(beside, ("erratum",))["erratum"], start=1)
     ]
-    of_statement = {id: tuple(one for one in errata if one.statement == id) for id in statements}
+    dated = [replace(e, version=e.version or papers[_paper_of(e)].version) for e in errata]
+    of_statement = {id: tuple(one for one in dated if one.statement == id) for id in statements}
     for id, statement in statements.items():
         _check_grades(path, statement, of_statement[id])
     return Ledger(path, raw["title"], papers, statements, of_statement)
+
+
+def _paper_of(erratum: Erratum) -> str:
+    return erratum.statement.split("/")[0]
 
 
 def _toml(path: Path, known: tuple[str, ...]) -> dict[str, Any]:

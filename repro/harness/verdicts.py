@@ -108,7 +108,7 @@ def _of_passed(
     if false:
         return Verdict("corrected", f"{printed}Corrected: {why}{also}")
     if not statement.why_all:
-        return Verdict("supported", f"{why}; finite evidence for a statement about more{also}")
+        return Verdict("supported", f"{why}; its page says what stays open{also}")
     return Verdict("holds", f"{why}{also}")
 
 

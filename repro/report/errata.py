@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from repro.report import prose
-from repro.report.words import GRADES, graded
+from repro.report.words import GRADES, graded, severity
 from repro.results.types import Erratum, Result
 
 LEFT_OPEN = ("Not checked:", "Reduced:", "Not done:")
@@ -20,13 +20,15 @@ class Entry:
     @property
     def sure(self) -> str:
         """How sure we are, from what shows it."""
+        if self.erratum.sure:
+            return self.erratum.sure
+        kept = " A run of this project stores the counterexample in exact numbers."
         if self.erratum.program:
-            return (
-                "Exact arithmetic. The program below needs Python's standard library alone, "
-                "and a test of this project runs it."
-            )
-        tests = ", ".join(self.erratum.tests)
-        return f"Needs {self.erratum.needs}." + (f" Shown by {tests}." if tests else "")
+            alone = "The program computes it in exact arithmetic, with the standard library alone."
+            return alone + (kept if self.erratum.tests else "")
+        return f"To compute it one needs {self.erratum.needs}." + (
+            kept if self.erratum.tests else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -39,19 +41,19 @@ class Open:
 
 
 def of_paper(claims: dict[str, Result], paper: str) -> dict[str, list[Entry]]:
-    """By grade, severest first; within a grade in the order of the paper."""
+    """By severity, the worst first; within one in the order of the paper."""
     found = [
         Entry(claim, one) for claim in claims.values() if claim.paper == paper
         for one in claim.errata
     ]  # fmt: skip
-    graded = {grade: [one for one in found if one.erratum.grade == grade] for grade in GRADES}
-    return {grade: entries for grade, entries in graded.items() if entries}
+    kinds = {kind: [one for one in found if severity(one.erratum) == kind] for kind in GRADES}
+    return {kind: entries for kind, entries in kinds.items() if entries}
 
 
 def count(claims: dict[str, Result]) -> tuple[int, list[tuple[str, str]]]:
     """How many errata the claims that ran have, and of each grade: `2 false statements`."""
     ran = [claim for claim in claims.values() if claim.tests]
-    found = Counter(one.grade for claim in ran for one in claim.errata)
+    found = Counter(severity(one) for claim in ran for one in claim.errata)
     return found.total(), graded(found)
 
 

@@ -38,7 +38,12 @@ OF_NUMBERS = (
     numbers.origins, numbers.percent, numbers.printed, numbers.recorded, numbers.relation,
     numbers.seconds,
 )  # fmt: skip
-HEADINGS = {"false": "False statements", "proof gap": "Gaps in proofs", "edge case": "Edge cases"}
+HEADINGS = {
+    "false": "False statements",
+    "false step": "False lines of proofs",
+    "proof gap": "Gaps in proofs",
+    "edge case": "Edge cases",
+}
 _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way out of artifacts/
 
 
@@ -81,6 +86,7 @@ class Site:
             errata=errata.of_paper(self.claims, paper),
             grades=words.GRADES,
             headings=HEADINGS,
+            style=Markup((_TEMPLATES / STYLE).read_text(encoding="utf-8")),
         )
 
     def left_open(self) -> str:
@@ -178,6 +184,7 @@ def _environment() -> Environment:
         "solidity": rows.solidity,
         "place": words.place,
         "sentence": spelling.spelled,
+        "severity": words.severity,
         "spelled": words.spelled,
         "spoken": measurements.spoken,
         "state_badge": badges.state_badge,

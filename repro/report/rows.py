@@ -99,7 +99,7 @@ def marks(claim: Result, run: Run) -> tuple[Mark, ...]:
     ]
     found += [
         Mark(told, words.GRADES[grade], kind=f"g-{grade.replace(' ', '-')}")
-        for grade, told in words.graded(Counter(one.grade for one in claim.errata))
+        for grade, told in words.graded(Counter(map(words.severity, claim.errata)))
     ]
     if claim.reduced:
         found.append(Mark("reduced size", "Some cells were run smaller than printed"))

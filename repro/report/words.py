@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from repro.results.types import Result
+from repro.results.types import Erratum, Result
 
 VERDICTS = {  # in the order of the bars and of the legend
     "holds": (
@@ -19,8 +19,8 @@ VERDICTS = {  # in the order of the bars and of the legend
     ),
     "supported": (
         "supported",
-        "Finite evidence only, and all of it agrees: a limit, an existence, an insight without a "
-        "number, or cases that we did not cover by a proof.",
+        "All checks passed, and something stays open: a limit, an existence, an insight without a "
+        "number, or a part that no proof of ours covers. Its page says what.",
     ),
     "refuted": (
         "refuted",
@@ -58,13 +58,15 @@ EVIDENCE = {  # strongest first
     "train": "Gradient descent found it: shows what happens, cannot show what is impossible.",
 }
 GRADES = {  # of an erratum, severest first
-    "false": "The statement itself is false, under every reading that we could find.",
+    "false": "What is stated is false. Where another reading makes it true, the entry says which.",
+    "false step": "A displayed line of a proof is false; our list has it as a statement of its own.",
     "proof gap": "The statement stands; a step of its proof does not.",
     "edge case": "True but for degenerate values.",
     "misprint": "A reader mends it without thinking; other lines of the paper have it right.",
 }
 GRADED = {  # one, and several
     "false": ("false statement", "false statements"),
+    "false step": ("false line of a proof", "false lines of proofs"),
     "proof gap": ("gap in a proof", "gaps in proofs"),
     "edge case": ("edge case", "edge cases"),
     "misprint": ("misprint", "misprints"),
@@ -114,8 +116,14 @@ def counted(n: int, noun: str, several: str = "") -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {several or noun + 's'}"
 
 
+def severity(erratum: Erratum) -> str:
+    """Its grade, false lines of proofs apart from false statements."""
+    step = erratum.grade == "false" and erratum.where == "proof"
+    return "false step" if step else erratum.grade
+
+
 def graded(found: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Of each grade how many, severest first: `2 false statements`."""
+    """Of each severity how many, the worst first: `2 false statements`."""
     return [(one, counted(found[one], *GRADED[one])) for one in GRADES if found.get(one)]
 
 
