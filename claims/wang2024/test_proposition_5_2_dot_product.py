@@ -193,6 +193,19 @@ def trained_errors(claim, dot_product):
     return np.square(errors).mean(1).tolist(), np.max(errors, axis=1).tolist()
 
 
+@pytest.mark.parametrize("present", pointer.PRESENT)
+@pytest.mark.exact
+def test_four_windows_certify_that_the_largest_error_is_1(present, claim):
+    """Weights that sum to 1 in size, annihilate every column and give the targets the sum 1."""
+    x, weights = pointer.certificate(pointer.SHIFTED, 6)
+    columns = pointer.columns(pointer.SHIFTED, x, present)
+    left = [int(v) for v in weights @ exact.rationals(columns)]
+    claim.measured("what is left of the columns", left, equation="B.4 (B)").equals([0] * len(left))
+    size, forced = sum(map(abs, weights)), weights @ exact.rationals(pointer.SHIFTED(x))
+    claim.measured("size of the weights", size, equation="B.4 (B)").equals(1)
+    claim.measured("weighted targets", forced, equation="B.4 (B)").equals(1)
+
+
 @pytest.mark.train
 def test_trained_without_dot_product_stays_above_both_floors(claim):
     """g = 1, 2, 3, four heads, every run: largest error 1, mean square 4/9, from below."""
