@@ -193,7 +193,7 @@ def trained_errors(claim, dot_product):
     return np.square(errors).mean(1).tolist(), np.max(errors, axis=1).tolist()
 
 
-@pytest.mark.parametrize("present", pointer.PRESENT)
+@pytest.mark.parametrize("present", ["unseen", "affine", "any function"])
 @pytest.mark.exact
 def test_four_windows_certify_that_the_largest_error_is_1(present, claim):
     """Weights that sum to 1 in size, annihilate every column and give the targets the sum 1."""
