@@ -15,6 +15,7 @@ import pytest
 
 from repro.report import placeholders
 from repro.results import codec
+from repro.results.differences import as_number
 from repro.results.types import Check
 
 REFERENCE = Path(__file__).parents[1] / "artifacts/reference/results.json.gz"
@@ -22,17 +23,23 @@ CLAIMS = codec.read_results(REFERENCE).claims
 FIELDS = ("statement", "note", "why_all", "open", "description")
 # A decimal fraction with at least two digits that say something; not a part of 3.1.2 or T5.1, nor
 # the beginning of a constant, such as 3.14...
-TYPED = re.compile(r"(?<![\w.])\d*\.\d+(?:e-?\d+| x 10\^-?\d+)?(?![\w.]*\d)(?!\.\.\.)(?: %)?")
+TYPED = re.compile(r"(?<![\w.])\d*\.\d+(?:e-?\d+| x 10\^-?\d+)?(?![\w.]*\d)(?!\.\.\.)(?: ?%)?")
 RATIONAL = re.compile(r"\d+(/\d+|\.\d+)?")
+QUOTIENT = re.compile(r"-?\d+/[1-9]\d*")
 KINDS = "Theorem|Lemma|Proposition|Corollary|Remark|Definition|Section|Appendix|Figure|Table"
 REFERENCE_TO = re.compile(rf"\b({KINDS})(s|ies)?\s+[\d.]+((,| and| or| to|,? not)\s+[\d.]+)*")
 DIGITS = 2
 
 
 def numbers(value):
-    """Floats anywhere in a value of results.json."""
+    """Floats, balls and rationals anywhere in a value of results.json."""
     if isinstance(value, float):
         return {value}
+    if isinstance(value, str) and QUOTIENT.fullmatch(value):
+        top, bottom = map(int, value.split("/"))
+        return {top / bottom} if max(abs(top), bottom) < 1e300 else set()
+    if isinstance(value, str):
+        return {as_number(value)} - {None}
     if isinstance(value, dict):
         value = list(value.values())
     return set().union(*map(numbers, value)) if isinstance(value, (list, tuple)) else set()
@@ -63,7 +70,7 @@ def digits(text):
 
 def rounds_to(text, value):
     """Whether `value`, rounded to the digits of `text`, is `text`."""
-    plain = text.removesuffix(" %")
+    plain = text.rstrip(" %")
     typed = float(plain.replace(" x 10^", "e"))
     if not (math.isfinite(value) and value):
         return False
@@ -97,9 +104,10 @@ def test_every_placeholder_finds_its_number(claim):
 
 
 def test_it_sees_a_typed_result_and_passes_a_placeholder():
-    check = Check(name="error", measured=0.12345, relation="<=", allowed=0.5, ok=True)
-    claim = replace(CLAIMS[0], checks=[check], controls=[], tests=[], cells=[])
-    for text in ("The error is 0.123.", "12.3 % of it", "about 1.2e-1 of it"):
-        assert typed_results(replace(claim, note=text)), text
-    for text in ("[[error]] is seen", "At most 0.5.", "Section 0.123", "It is 0.124."):
-        assert not typed_results(replace(claim, note=text)), text
+    for measured in (0.12345, "[0.12344, 0.12346]", "2469/20000"):
+        check = Check(name="error", measured=measured, relation="<=", allowed=0.5, ok=True)
+        claim = replace(CLAIMS[0], checks=[check], controls=[], tests=[], cells=[])
+        for text in ("The error is 0.123.", "12.3 % of it", "12.3% of it", "about 1.2e-1 of it"):
+            assert typed_results(replace(claim, note=text)), text
+        for text in ("[[error]] is seen", "At most 0.5.", "Section 0.123", "It is 0.124."):
+            assert not typed_results(replace(claim, note=text)), text

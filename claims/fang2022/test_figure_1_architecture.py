@@ -1,4 +1,4 @@
-"""Figure 1 (fang2022, p. 2): the architecture, as drawn.
+"""Figure 1 (fang2022, p. 2): the architecture, by its caption and Section 2.
 
 x goes through the pre-processing F; then, for each block, W^Q, W^K and W^V are applied, queries
 meet keys (MatMul), the maximum is kept, values are taken (MatMul), the input is added, a fully
@@ -11,7 +11,7 @@ the fully connected layer does. Our figure shows what the boxes do to the tokens
 Section 5. Controls: fully connected layer before attention; no addition.
 
 Not checked: the drawing itself, which is missing from the copy that we read. The boxes are those
-that its caption and Section 2 name; one cell stands for what else the drawing may show.
+that its caption and Section 2 name, and the cells say so; one stands for what else is drawn.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from repro.numerics import exact
 
 
 def boxes(model, x):
-    """What the drawing shows, one box after the other; yields every Z, then the output."""
+    """What caption and Section 2 name, one box after the other; yields every Z, then the output."""
     n, Z = len(model.F), model.layout.tokens(model.F @ x)
     yield Z
     for block in model.blocks:
@@ -45,7 +45,7 @@ def boxes(model, x):
 
 @pytest.mark.parametrize("blocks", [1, 2, 3], ids="blocks={}".format)
 @pytest.mark.construct
-def test_the_model_is_the_boxes_in_the_order_drawn(blocks, claim):
+def test_the_model_is_the_boxes_in_the_order_of_section_2(blocks, claim):
     rng, wrong, shapes = claim.rng("boxes"), 0, set()
     models = claim.at_scale(smoke=10, laptop=50, paper=500)
     for _ in range(models):
@@ -59,12 +59,12 @@ def test_the_model_is_the_boxes_in_the_order_drawn(blocks, claim):
     if blocks == 3:
         order = "F, then attention and a fully connected layer in turn, then the readout"
         ours = order if wrong == 0 else "another order"
-        claim.cell("order of the boxes", "as drawn", paper=order, ours=ours)
+        claim.cell("order of the boxes", "by caption and Section 2", paper=order, ours=ours)
         parts = "query, key and value matrix, two matrix products (MatMul), maximum between them"
         ours = parts if wrong == 0 else "other parts"
-        claim.cell("attention layer", "as drawn", paper=parts, ours=ours)
+        claim.cell("attention layer", "by caption and Section 2", paper=parts, ours=ours)
         unseen = "the drawing is missing from the copy that we read"
-        claim.cell("the drawing", "anything else", paper="drawn", ours=None, note=unseen)
+        claim.cell("the drawing", "anything else", paper="not seen", ours=None, note=unseen)
     claim.measured("models unlike the boxes", wrong, equation="Figure 1").equals(0)
     claim.measured("Z is (n+q+2) × n", sorted(shapes), equation="Section 2.2").equals([True])
 

@@ -96,8 +96,8 @@ def test_the_price_is_a_lipschitz_constant_of_order_one_over_eps(claim):
         claim.measured("K_F from below", low, equation="K_F ≥ 4/7ε", eps=f"1e-{k}").at_least(
             theorem(4 / (e * (TAU - 1)), why)
         )
-        claim.cell(f"ε = 1e-{k}", "σ₁", paper="—", ours=float(sigma[k - 1]))
-        claim.cell(f"ε = 1e-{k}", "K_F", paper="—", ours=f"{float(low):.1e} to {float(high):.1e}")
+        claim.record("σ₁", float(sigma[k - 1]), eps=f"1e-{k}")
+        claim.record("K_F", f"{float(low):.1e} to {float(high):.1e}", eps=f"1e-{k}")
     x = [float(e) for e in eps]
     for side, values in (("below", least), ("above", most)):
         rate = rates.slope(x, [float(v) for v in values], within=(0, 2e-3))

@@ -9,7 +9,7 @@ forward pass is compared with the formulas in the claim on Section 3.2.
 
 Checked: the first in rationals, for random samples, through the model's own layer. The second by
 the proof's chain: exp FFN(x) is off g by at most g (e^{1/(4T)} - 1), which is at most
-T (e^{1/(4T)} - 1) <= e^{1/4} - 1 = 0.284 < 1/2 (it falls with T: (e^x - 1)/x rises with x);
+T (e^{1/(4T)} - 1) <= e^{1/4} - 1 = 0.284... < 1/2 (it falls with T: (e^x - 1)/x rises with x);
 in balls for every T up to 2000. Through the model's layer, at nearly the full 1/(4T) above and
 below every log g: in rationals Log(g) comes out, in balls one that holds log g, in float64 what
 torch has for log g.

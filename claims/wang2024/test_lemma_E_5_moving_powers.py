@@ -6,8 +6,9 @@ C(n) T^{1.01 (n+1)} / m^n in l1(N_+), for all B = 1, ..., T.
 
 The lemma holds. Proof for every n, T and m, with an explicit C(n), in repro/wang2024/needle.py: the
 zero kernel, one power for each fraction t/B <= 1, or a polynomial that is 1 at one point and small
-away from it. C(1) = 0.349, C(2) = 28.3, C(3) = 2941 will do, and no C(1) below 0.246. The printed
-proof is right as well, with the factor 1.12^n of Lemma F.5 in its C(n).
+away from it. C(1) = 0.349, C(2) = 28.3, C(3) = 2941 will do: the values of its formula, rounded
+up. No C(1) below 2^-2.02 will, since for T = 2 one power is no better than none (control). The
+printed proof is right as well, with the factor 1.12^n of Lemma F.5 in its C(n).
 
 Checked: the lemma with these constants in balls, for all m and T <= 6 (8 at laptop scale); the
 polynomial's error against its bound; the constant of the printed proof, and the number of powers
