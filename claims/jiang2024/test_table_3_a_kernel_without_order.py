@@ -34,7 +34,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from scipy import stats
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.jiang2024 import (
@@ -218,6 +217,8 @@ def test_the_transformer_learns_both(claim):
 
 def unmoved(given, exchanged):
     """Whether the paired 95 % interval of log(exchanged / given) contains 0; None of one kernel."""
+    from scipy import stats
+
     logs = np.log(np.divide(exchanged, given))
     if len(logs) < 2:
         return None
