@@ -79,7 +79,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     for name in ("old", "new"):
         of["diff"].add_argument(
-            name, type=Path, metavar=name.upper(), help="a results.json or results.json.gz, or its folder"
+            name, type=Path, metavar=name.upper(), help="a results.json(.gz), or its folder"
         )
     of["prefetch"].description = prefetch.__doc__
     prefetch.add_options(of["prefetch"])
