@@ -79,7 +79,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     )
     for name in ("old", "new"):
         of["diff"].add_argument(
-            name, type=Path, metavar=name.upper(), help="a results.json, or the folder it is in"
+            name, type=Path, metavar=name.upper(), help="a results.json(.gz), or its folder"
         )
     of["prefetch"].description = prefetch.__doc__
     prefetch.add_options(of["prefetch"])
@@ -191,7 +191,10 @@ def list_loose(options: Options) -> int:
 
 
 def _read_results(path: Path) -> Results:
+    """A results.json, or that of a folder: of a run, or compressed in a snapshot."""
     file = path / "results.json" if path.is_dir() else path
+    if path.is_dir() and not file.exists() and (packed := path / "results.json.gz").exists():
+        file = packed
     try:
         return codec.read_results(file)
     except FileNotFoundError:

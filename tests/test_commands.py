@@ -54,6 +54,21 @@ def test_a_missing_file_of_diff_is_named_with_what_to_do(tmp_path, capsys):
     assert "Errno" not in err
 
 
+def test_diff_takes_the_folder_of_a_run_and_that_of_a_snapshot(tmp_path, capsys):
+    run, snapshot = tmp_path / "artifacts", tmp_path / "reference"
+    for file, verdict in (
+        (snapshot / "results.json.gz", "holds"),
+        (run / "results.json", "failed"),
+    ):
+        claim = Result(
+            id="demo2025/lemma-1", paper="demo2025", kind="lemma", number="1", verdict=verdict
+        )
+        codec.write(file, Results(title="", run=Run(id="r"), claims=[claim]))
+    assert main(["diff", str(snapshot), str(run)]) == 1
+    assert "holds" in capsys.readouterr().out
+    assert main(["diff", str(snapshot), str(snapshot)]) == 0
+
+
 def test_statements_are_listed_with_the_verdicts_of_the_snapshot_until_something_has_run(
     demo, capsys
 ):

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 from demo import recorder
@@ -64,6 +65,44 @@ def test_many_changes_in_a_short_time_are_few_writes(ours, monkeypatch):
     assert whole(ours.path).checks == []
     ours.finish("passed")
     assert len(whole(ours.path).checks) == 50
+
+
+@pytest.mark.parametrize("state", ["passed", "not-run", "interrupted"])
+def test_what_comes_after_the_end_is_written_at_once_and_a_red_check_fails_the_test(
+    ours, monkeypatch, state
+):
+    monkeypatch.setattr(records, "BETWEEN_WRITES", 60)
+    ours.finish(state, "why")
+    ours.append("checks", CHECK)
+    assert (whole(ours.path).state, whole(ours.path).checks) == (state, [CHECK])
+    ours.append("checks", replace(CHECK, ok=False), "too much")
+    ours.append("checks", replace(CHECK, ok=False), "again")
+    found = whole(ours.path)
+    assert (found.state, found.message, len(found.checks)) == ("failed", "too much", 3)
+
+
+def test_a_red_check_between_the_judgement_and_the_end_is_not_passed(ours):
+    ours.append("checks", replace(CHECK, ok=False), "too much")
+    ours.finish("passed")
+    assert (whole(ours.path).state, whole(ours.path).message) == ("failed", "too much")
+
+
+def test_a_forked_process_is_told_that_it_cannot_record(ours):
+    hears, says = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            ours.append("checks", CHECK)
+        except RuntimeError as error:
+            os.write(says, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(says)
+    os.waitpid(child, 0)
+    with os.fdopen(hears) as told:
+        assert "hand the number back" in told.read()
+    ours.finish("passed")
+    assert whole(ours.path).checks == []
 
 
 def test_running_means_running_only_while_its_process_lives(ours):

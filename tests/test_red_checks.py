@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 CHECK = """
 import threading
 import pytest
@@ -66,6 +68,31 @@ def test_whatever_becomes_of_its_exception_a_red_check_is_red_and_the_run_goes_o
         assert demo.result(id)["verdict"] == verdict, id
         assert why in demo.result(id)["why"]
     assert demo.result("lemma-8")["verdict"] == "holds"
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_a_thread_that_goes_red_after_its_test_has_passed_fails_the_claim(demo, workers):
+    body = """
+    import threading
+    import time
+    import pytest
+
+    def late(claim):
+        time.sleep(0.5)
+        claim.measured("too much", 2.0, equation="(3)").at_most(theorem(1.0, "invented"))
+
+    @pytest.mark.construct
+    def test_holds(claim):
+        claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
+        threading.Thread(target=late, args=[claim]).start()
+    """
+    demo.claim("lemma-1", body)
+    done = demo.run(workers, "-p", "no:threadexception")
+    assert "2 passed" in done.stdout
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("FAILED: demo2025/lemma-1: failed: test_holds")
+    assert demo.result("lemma-1")["verdict"] == "failed"
+    assert "too much" in demo.result("lemma-1")["why"]
 
 
 def test_the_last_line_says_failed_if_only_the_ledger_disagrees(demo):

@@ -242,6 +242,15 @@ def test_what_was_run_smaller_is_not_reproduced_in_full():
     )  # fmt: skip
 
 
+def test_a_table_of_which_a_test_was_not_run_is_not_reproduced_in_full():
+    cells = [Cell(row="a", column="b", paper=1, ours=1, outcome="matches")]
+    found = of(replace(TRAINED, cells=cells), CONTROL, NEEDS, id="demo2025/table-1")
+    told = "cells: matches 1; 1 tests not run (needs --scale paper)"
+    assert (found.verdict, found.why) == ("partly-reproduced", told)
+    again = of(replace(TRAINED, cells=cells), CONTROL, NO_GPU, id="demo2025/table-1")
+    assert again.verdict == "reproduced", "a second control compares no cell"
+
+
 def test_a_red_check_comes_before_the_cells():
     red = replace(record("failed"), cells=[Cell(row="a", column="b", paper=1, ours=1)])
     assert of(red, CONTROL, id="demo2025/figure-1").verdict == "failed"

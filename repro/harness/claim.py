@@ -303,10 +303,9 @@ class Claim:
         values = ("measured", "allowed", "tolerance")
         about |= {key: files.plain(getattr(decided, key)) for key in values}
         check = replace(decided, provenance=sources, line=self._line(), **about, **self._origin)
-        self._recorder.append("checks", check)
-        if not check.ok:
-            failure = self._failure(check)
-            self._recorder.red = self._recorder.red or failure
+        failure = "" if check.ok else self._failure(check)
+        self._recorder.append("checks", check, failure)
+        if failure:
             raise ClaimFailed(failure)
 
     def _line(self) -> int:

@@ -6,6 +6,7 @@ writes their records; the controller (or the only process) keeps the journal and
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,7 @@ CONTEXT = pytest.StashKey[Context]()
 LEASE = pytest.StashKey[resources.Lease]()
 RECORDER = pytest.StashKey[Recorder]()
 OLD_SIGTERM = pytest.StashKey[Any]()
+PATIENCE = 10.0  # seconds, at the end, for threads that tests have left behind
 MOST_RESTARTS = 4  # of workers in a run: a claim that kills its worker is not run again
 OPEN = ("running", "passed", "not-run")  # states that a red check turns to failed
 NO_XFAIL = "state what is false as a counterexample, and what is not run as a skip"
@@ -189,6 +191,18 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """A worker has another claim next, or none."""
     if RECORDER in item.stash and (nextitem is None or nextitem.path != item.path):
         resources.return_memory()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Threads that outlive their tests may still go red: before the run is closed, not after."""
+    if session.config.stash.get(CONTEXT, None) is None:
+        return
+    give_up = time.monotonic() + PATIENCE
+    ours = threading.main_thread(), threading.current_thread()
+    for thread in threading.enumerate():
+        if not thread.daemon and thread not in ours:
+            thread.join(max(0.0, give_up - time.monotonic()))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,6 +5,7 @@ atomic rename, so that a killed process leaves what it had measured, marked as r
 """
 
 import contextlib
+import os
 import threading
 import time
 from pathlib import Path
@@ -16,6 +17,10 @@ from repro.results import codec
 from repro.results.types import Record
 
 BETWEEN_WRITES = 0.2  # seconds; a killed test loses at most this much of its numbers
+FORKED = (
+    "this process was forked from that of the test, and what it records would be lost: "
+    "hand the number back, and measure, check and record in the test's own process"
+)
 
 
 class Recorder:
@@ -39,11 +44,24 @@ class Recorder:
             codec.write(self.path, self.record)
             self._written = time.monotonic()
 
-    def append(self, key: str, entry: Any) -> None:
-        """To one of the record's lists: its checks, numbers, cells, figures..."""
+    def append(self, key: str, entry: Any, red: str = "") -> None:
+        """To one of the record's lists: its checks, numbers, cells, figures...
+
+        `red`: what a red check says. A thread may outlive its test: what it finds is written at
+        once, and a red check fails the test even then.
+        """
+        if os.getpid() != self.record.pid:
+            raise RuntimeError(FORKED)
         with self._guard:
             getattr(self.record, key).append(entry)
-        self._write_soon()
+            self.red = self.red or red
+            late = self.record.state != "running"
+            if late and red and self.record.state not in ("failed", "error"):
+                self._end("failed", red)
+        if late:
+            self.write()
+        else:
+            self._write_soon()
 
     def _write_soon(self) -> None:
         """At once if the last write is old enough, else in a moment; at most one write waits."""
@@ -64,12 +82,18 @@ class Recorder:
                 self.write()
 
     def finish(self, state: str, message: str = "") -> None:
-        if self._later is not None:
-            self._later.cancel()
-        self.record.state = state
-        self.record.message = provenance.without_folders(message, self.root)
+        with self._guard:
+            if self._later is not None:
+                self._later.cancel()
+            if state == "passed" and self.red:  # since the test was judged, by one of its threads
+                state, message = "failed", self.red
+            self._end(state, message)
         self.progress_path.unlink(missing_ok=True)
         self.write()
+
+    def _end(self, state: str, message: str) -> None:
+        self.record.state = state
+        self.record.message = provenance.without_folders(message, self.root)
 
     def give_up(self, message: str) -> None:
         """The last word on a test whose record could not be written as it is."""
