@@ -5,12 +5,14 @@ import os
 import signal
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from demo import recorder
 
 from repro import files
-from repro.harness import process, records
+from repro.bounds import Source
+from repro.harness import process, provenance, records
 from repro.harness.process import alive
 from repro.harness.records import mark, read
 from repro.results.types import SCHEMA, Check, Number
@@ -103,6 +105,45 @@ def test_a_forked_process_is_told_that_it_cannot_record(ours):
         assert "hand the number back" in told.read()
     ours.finish("passed")
     assert whole(ours.path).checks == []
+
+
+HOME = Path.home()
+PATHS = {
+    "`/home/a/x`": "`…/x`",
+    "file:///home/a/x": "file:…/x",
+    "file://server/home/a/x": "file:…/x",
+    "a,/home/b/z": "a,…/z",
+    "'/home/alice'": "'…'",
+    "/Users/bob/ and /home/alice": "… and …",
+    "/home/alice/x/y.txt:3: no": "…/y.txt:3: no",
+    f"in {HOME}": "in …",
+    f"{HOME}/store/entry": "…/entry",
+    "PosixPath('/mnt/disk/x')": "PosixPath('…/x')",
+    "{/mnt/disk/x}|/mnt/disk/y": "{…/x}|…/y",
+}
+MATHEMATICS = [
+    "1/2/3", "a/b/c", "x / y", "</math>", "<b>1</b></p></li>", "n//2//3", "f'/2/3", "f'/g/h",
+    "a / b / c", "(x)/2/3", "O(1/n), /2/3", "https://arxiv.org/abs/1/2", "claims/a/b.svg",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "told"), [*PATHS.items(), *((one, one) for one in MATHEMATICS)])
+def test_no_text_that_a_record_keeps_tells_a_folder_and_mathematics_stays(tmp_path, text, told):
+    ours = recorder(tmp_path / "a.json", params={"given": text}, description=text)
+    source = Source("chosen", text, text)
+    ours.append("numbers", Number(name=text, value=[text, {text: text}], params={"at": text}))
+    ours.append("checks", replace(CHECK, provenance=(source,), name=text, equation=text))
+    ours.append("numbers", Number(name="a path", value=Path(text)))
+    ours.finish("passed", text)
+    found = whole(ours.path)
+    assert (found.params, found.description, found.message) == ({"given": told}, told, told)
+    number, path = found.numbers
+    assert number == Number(name=told, value=[told, {told: told}], params={"at": told})
+    assert path.value == provenance.without_folders(str(Path(text)), ours.root)
+    (check,) = found.checks
+    assert (check.name, check.equation, check.provenance) == (
+        told, told, (Source("chosen", told, told),),
+    )  # fmt: skip
 
 
 def test_running_means_running_only_while_its_process_lives(ours):

@@ -109,7 +109,10 @@ def test_results_do_not_tell_where_they_were_made(demo):
     import pytest
 
     @pytest.mark.construct
-    def test_holds(claim):
+    @pytest.mark.parametrize("source", ["/of/somebody/else"], ids=["else"])
+    def test_holds(claim, source):
+        claim.record("read", f"a,{Path.home()}/x", source=f"`{Path(__file__)}`")
+        claim.record(f"from file://{Path.home()}", {"/of/somebody/": Path.home()})
         Path(__file__).with_name("gone").read_text()
 
     def test_control_elsewhere(claim):
@@ -117,7 +120,10 @@ def test_results_do_not_tell_where_they_were_made(demo):
     """
     file = demo.claim("lemma-1", body)
     demo.run(str(file), "--artifacts=" + str(demo.artifacts))
-    texts = [path.read_text() for path in demo.artifacts.rglob("*.json")]
+    found = [
+        path for path in demo.artifacts.rglob("*") if path.suffix in (".json", ".html", ".csv")
+    ]
+    texts = [path.read_text() for path in found]
     assert "claims/demo2025/gone" in "".join(texts)
     for folder in (str(demo.root), "/of/somebody", str(Path.home())):
         assert not [text for text in texts if folder in text]

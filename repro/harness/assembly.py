@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from repro import files
-from repro.harness import imports, records, verdicts
+from repro.harness import imports, provenance, records, verdicts
 from repro.harness.ledger import Ledger, Statement
 from repro.harness.project import Project, claim_folder
 from repro.results import codec
@@ -59,7 +59,7 @@ class Assembly:
         return Results(
             title=self.ledger.title,
             run=run,
-            messages=list(self.messages),
+            messages=provenance.published(self.messages, self.project.root),
             papers=papers,
             coverage=self.coverage(),
             claims=[self._claims[id] for id in self.ledger.statements],

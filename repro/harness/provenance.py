@@ -1,5 +1,6 @@
 """The header of a run: what was asked for, by which code, on what."""
 
+import dataclasses
 import importlib.metadata
 import platform
 import re
@@ -13,8 +14,12 @@ from repro.harness import process
 from repro.results.types import Run
 
 PACKAGES = ("torch", "numpy", "scipy", "python-flint", "pytest", "pytest-xdist", "hypothesis")
-# The folders of a path from the root of the file system.
-ABSOLUTE = re.compile(r"(?<![^\s=:('\"<\[])/(?:[^\s/:'\"]+/)+")
+# Where a path may begin, so that 1/2/3, a/b/c, "x / y", f'/2/3 and </math> stay as they are.
+BEGINS = r"(?<![^\s=:('\"<\[{`,;|@])(?:(?<!\w')|(?=/\w\w))(?=/[^\W\d]|/[._~])"
+ABSOLUTE = re.compile(BEGINS + r"/(?:[^\s/:'\"`<>{}|]+/)+")  # the folders, from the root
+HOMES = rf"(?:{re.escape(str(Path.home()))}|/(?:home|Users)/[\w.@+-]+)"
+HOME = re.compile(BEGINS + HOMES + r"(?![\w@+-]|\.\w|/[\w.@+-])/?")  # alone, with nothing below it
+FILE_URL = re.compile(r"file://[^\s/]*(?=/)")
 
 
 def now() -> str:
@@ -27,11 +32,29 @@ def new_run() -> str:
 
 
 def without_folders(text: str, root: Path) -> str:
-    """A message or command that does not tell where on whose machine it was made.
+    """A text that does not tell where on whose machine it was made.
 
-    Files of the project are named from its root, others by their last part.
+    Files of the project are named from its root, others by their last part, a home not at all.
     """
-    return ABSOLUTE.sub("…/", text.replace(f"{root}/", ""))
+    ours = FILE_URL.sub("file:", text).replace(f"{root}/", "")
+    return ABSOLUTE.sub("…/", HOME.sub("…", ours))
+
+
+def published(value: Any, root: Path) -> Any:
+    """The same value, or object of repro.results.types, with every text in it without folders."""
+    if isinstance(value, str | Path):
+        return without_folders(str(value), root)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [one.name for one in dataclasses.fields(value)]
+        return dataclasses.replace(
+            value, **{name: published(getattr(value, name), root) for name in fields}
+        )
+    if isinstance(value, list | tuple):
+        items = [published(item, root) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {published(key, root): published(item, root) for key, item in value.items()}
+    return value
 
 
 def run_header(root: Path, run: str, **settings: Any) -> Run:

@@ -29,6 +29,9 @@ class Recorder:
     def __init__(self, path: Path, root: Path, **identity: Any) -> None:
         self.path, self.root = path, root
         identity |= {"state": "running", "started": provenance.now(), **process.this()}
+        for given in ("params", "description"):
+            if given in identity:
+                identity[given] = provenance.published(identity[given], root)
         self.record = Record(**identity)
         self.red = ""  # what the first red check said
         self._began = time.perf_counter()
@@ -53,7 +56,7 @@ class Recorder:
         if os.getpid() != self.record.pid:
             raise RuntimeError(FORKED)
         with self._guard:
-            getattr(self.record, key).append(entry)
+            getattr(self.record, key).append(provenance.published(entry, self.root))
             self.red = self.red or red
             late = self.record.state != "running"
             if late and red and self.record.state not in ("failed", "error"):
