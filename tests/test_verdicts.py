@@ -251,6 +251,12 @@ def test_a_table_of_which_a_test_was_not_run_is_not_reproduced_in_full():
     assert again.verdict == "reproduced", "a second control compares no cell"
 
 
+def test_a_table_whose_cells_all_wait_for_something_is_not_run():
+    found = of(NEEDS, CONTROL, id="demo2025/table-1")
+    assert found.verdict == "not-run"
+    assert "needs --scale paper" in found.why
+
+
 def test_a_red_check_comes_before_the_cells():
     red = replace(record("failed"), cells=[Cell(row="a", column="b", paper=1, ours=1)])
     assert of(red, CONTROL, id="demo2025/figure-1").verdict == "failed"

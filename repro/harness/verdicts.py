@@ -119,6 +119,8 @@ def of_cells(cells: Iterable[Cell], unrun: int = 0) -> Verdict:
     `unrun`: how many claim tests were not run; each counts as a cell that was not run.
     """
     found = Counter(cell.outcome for cell in cells)
+    if not found and unrun:
+        return Verdict("not-run", "no cell of the table or figure has been run")
     if not found:
         return Verdict("error", "a table or figure without a cell: use claim.cell")
     told = ", ".join(f"{one} {found[one]}" for one in OUTCOMES if found[one])
