@@ -59,7 +59,7 @@ EVIDENCE = {  # strongest first
 }
 GRADES = {  # of an erratum, severest first
     "false": "What is stated is false. Where another reading makes it true, the entry says which.",
-    "false step": "A displayed line of a proof is false; our list has it as a statement of its own.",
+    "false step": "A displayed line of a proof is false; our list has it as a statement.",
     "proof gap": "The statement stands; a step of its proof does not.",
     "edge case": "True but for degenerate values.",
     "misprint": "A reader mends it without thinking; other lines of the paper have it right.",
