@@ -62,7 +62,8 @@ def test_the_layer_in_rationals(rpe, claim):
     shape = [len(network.layers), heads[0].dot_product_free, ffn.c.shape[0]]
     claim.measured("layers, no dot product, neurons", shape, equation="(7)").equals([1, True, 8])
     claim.record("windows", len(windows))
-    claim.record("heads", len(heads))
+    fewest = {"lin": 3, "log": 2}[rpe]  # T + 1 and T for T = 2: finding heads-necessary
+    claim.measured("heads", len(heads), equation="(7)").equals(fewest)
     measured = claim.measured(ERROR, error, equation="|y − y_t| ≤ 2e₁ + 4e₂")
     measured.at_most(theorem(allowed, SLOPE))
     measured.at_most(chosen(Fraction(1, 50), "y_t is −1 or 1: a fiftieth of what tells them apart"))
