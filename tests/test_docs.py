@@ -218,9 +218,14 @@ def test_the_claim_of_the_page_on_claims_holds(demo):
 
 
 def test_the_example_of_the_ledger_page_is_a_ledger(tmp_path):
-    (example,) = blocks(ROOT / "docs/ledger.md", "toml")
+    example, erratum = blocks(ROOT / "docs/ledger.md", "toml")
     (tmp_path / "ledger.toml").write_text(example.replace('uses = ["fang2022/section-2"]\n', ""))
     assert list(read(tmp_path / "ledger.toml").statements) == ["fang2022/lemma-3.1"]
+    (tmp_path / "errata/fang2022").mkdir(parents=True)
+    (tmp_path / "errata/fang2022/theorem-3.5.py").touch()
+    (tmp_path / "errata/fang2022.toml").write_text(erratum.replace('theorem-3.5"', 'lemma-3.1"', 1))
+    (found,) = read(tmp_path / "ledger.toml").errata["fang2022/lemma-3.1"]
+    assert found.grade == "edge case"
 
 
 @pytest.mark.parametrize(
