@@ -55,6 +55,7 @@ def decided(measured, relation, allowed, tolerance=None):
         return a[1] < b[0] or b[1] < a[0]
     if relation == "≈":
         room = ends(tolerance)
+        assert room is not None
         return max(a[1] - b[0], b[1] - a[0]) <= room[0]
     if relation.startswith("not "):
         other = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}

@@ -48,7 +48,7 @@ CLAIM = Result(
             refutes="it", printed=True, input={}, measured="1/3", relation="=", expected="0"
         )
     ],
-    errata=[SLIP],
+    errata=(SLIP,),
     figures=[Figure(svg="claims/p/lemma-1/a.svg", png="", caption="A", alt="A")],
     tests=[
         replace(PASSED, test="test_a", numbers=[Number(name="slope", value=-2.0)]),
@@ -103,8 +103,11 @@ MORE = [Number(name="slope", value=-2.0), Number(name="more", value=1)]
         (put("cells", 0, ours=1.2), ("A, MSE", False)),
         (put("cells", 0, paper=1.2), ("A, MSE, paper", True)),
         (put("cells", 0, outcome="differs"), ("A, MSE, outcome", True)),
-        (put("errata", 0, grade="false"), ("(1) (It is so.), grade", True)),
-        (lambda c: setattr(c, "errata", []), ("erratum (1) (It is so.)", True)),
+        (
+            lambda c: setattr(c, "errata", (replace(SLIP, grade="false"),)),
+            ("(1) (It is so.), grade", True),
+        ),
+        (lambda c: setattr(c, "errata", ()), ("erratum (1) (It is so.)", True)),
         (put("checks", 2, allowed="[1.0, 1.0001]"), ("test_c: ball {}, allowed", False)),
         (put("checks", 2, allowed="[1.1, 1.1001]"), ("test_c: ball {}, allowed", True)),
         (lambda c: c.counterexamples.clear(), ("counterexample it", True)),

@@ -211,8 +211,8 @@ def test_errata_and_counterexamples_belong_together(tests, errata, told):
 
 
 def table(*outcomes, run_size="", **changes):
-    sizes = {"printed_size": "100", "run_size": run_size}
-    cells = [Cell(row="a", column="b", paper=1, ours=1, outcome=o, **sizes) for o in outcomes]
+    cell = Cell(row="a", column="b", paper=1, ours=1, printed_size="100", run_size=run_size)
+    cells = [replace(cell, outcome=outcome) for outcome in outcomes]
     return of(replace(TRAINED, cells=cells), CONTROL, id="demo2025/table-1", **changes)
 
 

@@ -297,10 +297,10 @@ def test_printed_readout_term_does_not_grow_with_the_kernel(claim):
     for rpe, p in itertools.product(("lin", "log"), (2, 3)):
         slope = logarithms.Log(p) if rpe == "lin" else p
         for alpha, a, b, c in rng.integers(-(10**4), 10**4, (10, 4)).tolist():
-            one = [exact.rationals(w) for w in ([[a]], [[b]], [c])]
-            network = essential.network(
-                rpe, [slope], exact.rationals([[alpha]]), [0], model.FeedForward(*one), length=2
-            )
+            out, inside, kink = (exact.rationals(w) for w in ([[a]], [[b]], [c]))
+            neuron = model.FeedForward(out, inside, kink)
+            weight = exact.rationals([[alpha]])
+            network = essential.network(rpe, [slope], weight, [0], neuron, length=2)
             outputs = [network(exact.rationals([[x], [0]]))[-1, 0] for x in (-1, 0, 1)]
             targets = (lam, 0, lam)
             errors.append(max(abs(y - f) for y, f in zip(outputs, targets, strict=True)))
