@@ -4,6 +4,7 @@ Each term has a kind and a reason that a reader can check. Terms add up; the pag
 """
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,3 +82,14 @@ as_printed = functools.partial(_bound, "printed")
 stderr = functools.partial(_bound, "stderr")
 grid_error = functools.partial(_bound, "grid")
 chosen = functools.partial(_bound, "chosen")
+
+
+def last_digit(value: float, digits: int) -> Bound:
+    """Half a unit of the last digit of a printed number: 0.005 for 5.58, which has three.
+
+    >>> from repro.bounds import last_digit
+    >>> last_digit(5.58, 3).value, last_digit(2.39e-4, 3).value
+    (0.005, 5e-07)
+    """
+    unit = math.floor(math.log10(abs(value))) - digits + 1
+    return as_printed(float(f"5e{unit - 1}"), "half a unit of the last printed digit")

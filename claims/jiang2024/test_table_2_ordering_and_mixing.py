@@ -40,7 +40,7 @@ from fractions import Fraction
 import flint
 import pytest
 
-from repro.bounds import chosen, rounding_error, stderr, theorem
+from repro.bounds import chosen, last_digit, rounding_error, stderr, theorem
 from repro.jiang2024 import (
     comparison,
     learner,
@@ -340,6 +340,7 @@ def tabulate(claim, found, medians):
         notes = [f"{steps[column]} steps", told, NOTES.get((column, row))]
         claim.cell(
             row, column, paper=PRINTED[column][row], ours=ours, order=order,
+            tolerance=last_digit(PRINTED[column][row], 3),
             printed_size=f"τ = {TAU}, {sizes[column].replace('width 64', 'width 128')}",
             run_size=f"τ = {setting(claim).tau}, {sizes[column]}",
             note="; ".join(filter(None, notes)),

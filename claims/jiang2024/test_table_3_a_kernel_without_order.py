@@ -35,7 +35,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, rounding_error, theorem
+from repro.bounds import chosen, last_digit, rounding_error, theorem
 from repro.jiang2024 import (
     comparison,
     learner,
@@ -250,6 +250,7 @@ def tabulate(claim, found):
             paper, ours = PRINTED[column][row], statistics.median(errors)
             claim.cell(
                 row, column, paper=paper, ours=ours, order=order[column][row],
+                tolerance=last_digit(paper, 3),
                 printed_size=f"length {TAU}, {sizes[column]}",
                 run_size=f"length {size.tau}, {sizes[column]}",
                 note=f"{steps[column]} steps; {told}",
