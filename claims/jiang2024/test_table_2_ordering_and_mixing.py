@@ -342,8 +342,7 @@ def tabulate(claim, found, medians):
             row, column, paper=PRINTED[column][row], ours=ours, order=order,
             tolerance=last_digit(PRINTED[column][row], 3),
             printed_size=f"τ = {TAU}, {sizes[column].replace('width 64', 'width 128')}",
-            run_size=f"τ = {setting(claim).tau}, {sizes[column]}",
-            note="; ".join(filter(None, notes)),
+            run_size=f"τ = {setting(claim).tau}, {sizes[column]}", note="; ".join(filter(None, notes)),
         )  # fmt: skip
 
 
