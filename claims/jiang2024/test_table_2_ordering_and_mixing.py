@@ -337,12 +337,12 @@ def tabulate(claim, found, medians):
         if row == ORIGINAL:
             order = medians["RNN", row] < medians["Trans.", row]
         told = comparison.told(found[column][row], tasks(claim)[row])
-        notes = [f"{steps[column]} steps", told, NOTES.get((column, row))]
+        notes = "; ".join(filter(None, [f"{steps[column]} steps", told, NOTES.get((column, row))]))
+        paper = PRINTED[column][row]
         claim.cell(
-            row, column, paper=PRINTED[column][row], ours=ours, order=order,
-            tolerance=last_digit(PRINTED[column][row], 3),
+            row, column, paper=paper, ours=ours, order=order, tolerance=last_digit(paper, 3),
             printed_size=f"τ = {TAU}, {sizes[column].replace('width 64', 'width 128')}",
-            run_size=f"τ = {setting(claim).tau}, {sizes[column]}", note="; ".join(filter(None, notes)),
+            run_size=f"τ = {setting(claim).tau}, {sizes[column]}", note=notes,
         )  # fmt: skip
 
 
