@@ -74,6 +74,9 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
                 help="where the results are (default: the project's artifacts folder)",
             )  # fmt: skip
     of = commands.choices
+    of["data"].add_argument(
+        "--data", type=Path, metavar="FOLDER", help="where to (default: the project's data folder)"
+    )
     of["watch"].add_argument(
         "--every", type=float, default=2.0, metavar="SECONDS", help="how often (default 2)"
     )
@@ -290,7 +293,7 @@ def fetch_data(options: Options) -> int:
     One that cannot be fetched does not keep the others away; the exit code is 1 then.
     """
     project = _project(options)
-    registry = Registry(project.data, project.root / project.data_folder)
+    registry = Registry(project.data, options.data or project.root / project.data_folder)
     needed_by: dict[str, list[str]] = {one.name: [] for one in registry}
     for statement in project.read_ledger().statements.values():
         for name in filter(None, (part.strip() for part in statement.data.split(","))):

@@ -279,6 +279,9 @@ def test_a_set_that_cannot_be_fetched_does_not_keep_the_others_away(
     (foreign.root / "state").write_text("whole")
     assert main(["data", "--project", str(foreign.root)]) == 0
     assert (foreign.root / "sets/one/f").read_text() == "whole"
+    elsewhere = foreign.root / "elsewhere"
+    assert main(["data", "--project", str(foreign.root), "--data", str(elsewhere)]) == 0
+    assert (elsewhere / "one/f").read_text() == "whole"
 
 
 def test_a_ledger_that_names_an_unregistered_set_is_told_so(foreign, capsys):
