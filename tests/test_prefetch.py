@@ -38,7 +38,9 @@ HOLDS = """
 @pytest.mark.train
 @pytest.mark.parametrize("who", ["one", "other"])
 def test_holds(who, claim):
-    claim.measured("value", trained(claim, Small(7, start=Small(6))), equation="(1)").equals(7)
+    value = trained(claim, Small(7, start=Small(6)))
+    claim.measured("value", value, equation="(1)").equals(7)
+    claim.cell("value", who, paper=7, ours=value)
 """
 FAILS = """
 @pytest.mark.train
@@ -49,7 +51,7 @@ def test_holds(claim):
 
 @pytest.fixture
 def project(demo, monkeypatch):
-    demo.claim("table-1", CLAIM + HOLDS, evidence=["train"])
+    demo.claim("table-1", CLAIM + HOLDS, evidence=["train"], status="reproduced")
     demo.claim("lemma-1")
     monkeypatch.chdir(demo.root)
     return demo
@@ -103,7 +105,7 @@ def test_each_is_made_by_a_process_and_one_that_fails_is_reported_with_its_log(p
     assert log
     assert "this one fails" in Path(log[1]).read_text()
     assert project.run("--store-mode", "readonly").returncode == 0
-    assert project.result("table-1")["verdict"] == "holds"
+    assert project.result("table-1")["verdict"] == "reproduced"
     assert project.result("table-2")["verdict"] == "not-run"
 
 

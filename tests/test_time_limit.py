@@ -49,4 +49,4 @@ def test_a_training_that_is_out_of_time_keeps_its_checkpoint(tmp_path):
 
     with pytest.raises(OutOfTime):
         Store(tmp_path).get(Slow(), train)
-    assert [path.suffix for path in tmp_path.glob("slow/*.checkpoint.*")] == [".safetensors"]
+    assert len([*tmp_path.glob("slow/*.checkpoint")]) == 1
