@@ -96,7 +96,7 @@ def test_bounds_of_a_known_move():
     D = [float(max((a - b).norm() for a in row for b in row)) for row in values]
     omega = [float(max(row) - min(row)) for row in delta]
     expected = [d * w / 4 for d, w in zip(D, omega, strict=True)]
-    assert softmax.bounds(values, delta)["D ω/4"].tolist() == pytest.approx(expected)
+    assert softmax.bounds(values, delta)["D ω/4"].tolist() == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_move_is_the_same_in_every_arithmetic():
