@@ -1,11 +1,11 @@
 """Equation (12) (jiang2024, Section 4.3): how fast the coupling's spectrum falls.
 
 C_1^(alpha)(H) is the least c with sigma_s <= c s^-alpha for s >= 1, that is max_s sigma_s s^alpha,
-minimised over all F, f, rho that represent H. Section 3 asks of such a measure that it discerns the
-targets that are approximated efficiently.
+minimised over all F, f, rho that represent H. Section 3 asks of such a measure that it tells which
+targets are approximated efficiently.
 
-False as printed: the minimum over all representations discerns no targets, it is 0 for every
-continuous one (n >= tau d; finding rank-one-degeneracy). Here one target is represented twice,
+A gap: the minimum over all representations tells no targets apart, it is 0 for every continuous one
+if n >= tau d (finding rank-one-degeneracy). Here one target is represented twice,
 exactly: by the weights of (25), with tau singular values log 2 and so C_1 = tau^alpha log 2, and by
 a coupling of rank one with sigma_1 < 1e-6.
 

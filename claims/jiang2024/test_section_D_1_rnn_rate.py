@@ -2,20 +2,21 @@
 
 Printed: the approximation rate of an RNN with m hidden units follows d C_RNN / m.
 
-Read: some W, U, c have sup_{t, x} |H_t(x) - H^_t(x)| <= d C_RNN(H) / m. False: for Rudin and
+No norm is named. Read: some W, U, c have |rho(s) - rho^(s)| <= C_RNN(H) / m for all s. True, since
+the register leaves at most C_2 e^{-m/C_1} <= C_RNN/(e m), with equality at m = C_1. A gap: in the
+norm of the theorem that is quoted, sup_{t, x} |H_t(x) - H^_t(x)|, it is false. For Rudin and
 Shapiro's signs times e^{-s/100} and m = 67 every RNN has a larger error, and no constant in front
-of the rate helps (finding hankel-floor). What is true in the printed form: the largest error of a
-value of the kernel is at most C_RNN/m, since the register leaves C_2 e^{-m/C_1} <= C_RNN/(e m).
-Corrected: with m units the l1 error is at most (1 + C_1) C_2 e^{-m/C_1}, for every d without a
-factor, hence at most C_RNN/m times (1 + C_1)/e. Proof in repro/jiang2024/hankel.py.
+of the rate helps (finding hankel-floor). There the corrected rate is (1 + C_1) C_2 e^{-m/C_1}, for
+the l1 norm and every d, hence C_RNN/m times (1 + C_1)/e. Proof in repro/jiang2024/hankel.py.
 
-Checked: the register's whole error against the corrected rate, which is attained up to a factor.
+Checked: the largest value that the register leaves against the printed rate, which 1/e times it
+attains; its whole error against the corrected rate, which is attained up to a factor.
 For four kernels and m = 1, ..., 16 the l1 error of the best network found, Ho and Kalman's or the
 register, beside the Hankel floor and both rates. For three of the kernels the best networks are
 below the printed rate and near the floor; for the rough kernel the floor itself is above the
 printed rate, for the m that the claim names.
 
-Not checked: other norms of kernels; d > 1; the infimum between floor and network, which are far
+Not checked: d > 1; the infimum between floor and network, which are far
 apart for the rough kernel.
 """
 
@@ -25,7 +26,7 @@ from fractions import Fraction
 import flint
 import pytest
 
-from repro.bounds import as_printed, chosen, theorem
+from repro.bounds import as_printed, chosen, rounding_error, theorem
 from repro.jiang2024 import hankel, memory, recurrent
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact, logarithms
@@ -82,6 +83,23 @@ def curves(name):
         "found": {m: found(m) for m in units},
         "floor": dict(zip(units, least, strict=True)),
     }
+
+
+@pytest.mark.certified
+def test_the_register_has_the_printed_rate_in_the_largest_value(claim):
+    """Attained by rho = (0, 1, 0, ...), where C_1 = 1, C_2 = e, and m = 1 leaves 1 = C_RNN/e."""
+    back = memory.spike(1)
+    ratio = 1 / hankel.printed_rate(memory.C_1(back), memory.C_2(back), 1)
+    found = claim.measured("largest value left, over C_RNN/m", float(ratio), equation=PRINTED, m=1)
+    found.within(0.36787944117144233, rounding_error(1e-15, "1/e, 16 digits"))
+    for name, rho in KERNELS.items():
+        C_1, C_2 = memory.C_1(rho), memory.C_2(rho)
+        for m in (1, 4, 16, 64):
+            with flint.ctx.workprec(BITS):
+                left = max((abs(logarithms.ball(rho.ball(s))) for s in range(m, m + 99)), key=float)
+                most = hankel.printed_rate(C_1, C_2, m) / flint.arb(1).exp()
+            found = claim.measured("largest value left", left, equation=PRINTED, kernel=name, m=m)
+            found.at_most(theorem(most, "C_2 e^(−m/C_1) ≤ C_RNN/(e m): e^x ≥ e x"))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -15,8 +15,8 @@ Checked, on trained networks, medians and spreads over seeds:
   one sign never do: the last cell, 2.39e-4, depends on the signs of a filter that is not printed.
 Controls: an RNN that sees the sequence reversed; a Transformer without position encoding.
 
-False as printed: 3.57e-2 is below the floor 0.0526 under every linear RNN, with biases or without,
-for the exchange that Appendix C describes (finding ordering-floor).
+The number 3.57e-2 and the exchange that Appendix C describes do not fit: averaged over the outputs
+every linear RNN, with biases or without, has at least 0.0526 (finding ordering-floor).
 
 Not checked: that training must fail for mixed signs. (5) with n = 32 holds every such target
 (finding representation-n-tau-d), so what is seen is about training. Nor that every recipe follows

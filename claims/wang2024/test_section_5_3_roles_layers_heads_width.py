@@ -7,9 +7,10 @@ each other can share a layer.
 Checked on the construction: the error over (L, H), and over (H, m), where either alone leaves a
 floor that only the other removes; the same H for every K, and H = T + 1 for every T; the width at
 which drawn memory functions point right; two independent memories in one layer and in two, with
-equal outputs. The text says that nesting K requires K + 1 layers. This is false: one layer does
-the example of Section 5.1 (K = 2), shown exactly. Corrected: K + 1 + I{M >= K+1} layers suffice
-(repro/wang2024/adaptive.py), and this construction uses all of them.
+equal outputs. The text says that nesting K requires K + 1 layers. We read this as a sentence about
+the construction (repro/wang2024/adaptive.py), which has K + 1 + I{M >= K+1} layers and uses them
+all. A gap: no lower bound is proved, and one layer does the example of Section 5.1 (K = 2), shown
+exactly.
 Trained, several runs each: networks of one, two and three layers from random starts, recorded, and
 compared from the laptop scale on; and from the construction.
 Controls: layers left out, with the readout of the construction, and with any readout of what has

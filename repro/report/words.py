@@ -58,16 +58,16 @@ EVIDENCE = {  # strongest first
     "train": "Gradient descent found it: shows what happens, cannot show what is impossible.",
 }
 GRADES = {  # of an erratum, severest first
-    "false": "What is stated is false. Where another reading makes it true, the entry says which.",
+    "false": "The statement itself is false, under every reading that we could find.",
     "false step": "A displayed line of a proof is false; our list has it as a statement.",
-    "proof gap": "The statement stands; a step of its proof does not.",
+    "proof gap": "The statement stands; a step towards it, in a proof or an experiment, does not.",
     "edge case": "True but for degenerate values.",
     "misprint": "A reader mends it without thinking; other lines of the paper have it right.",
 }
 GRADED = {  # one, and several
     "false": ("false statement", "false statements"),
     "false step": ("false line of a proof", "false lines of proofs"),
-    "proof gap": ("gap in a proof", "gaps in proofs"),
+    "proof gap": ("gap in an argument", "gaps in arguments"),
     "edge case": ("edge case", "edge cases"),
     "misprint": ("misprint", "misprints"),
 }

@@ -1,4 +1,4 @@
-"""D.1, last line, false: no RNN with m units comes as near as d C_RNN / m to a rough kernel.
+"""D.1, last line, for errors of outputs: no RNN comes as near as d C_RNN / m to a rough kernel.
 
 rho(s) = eps(s) e^(-s/gamma), d = 1, with the signs eps of Rudin and Shapiro: C_1 = 1 + gamma and
 C_2 = 1. G[rho] = [rho(i + j)] is its Hankel matrix. An RNN with m units has a Hankel matrix of rank

@@ -1,4 +1,4 @@
-"""4.2, the necessary number of heads, false: T + 1 lin heads are enough for every T."""
+"""4.2, "the necessary number of heads": T + 1 lin heads are enough for every T."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""5.3, "requiring K + 1 layers", false: one layer does the example of Section 5.1, K = M = 2."""
+"""5.3, "requiring K + 1 layers": one layer does the example of Section 5.1, K = M = 2."""
 
 from itertools import product
 
