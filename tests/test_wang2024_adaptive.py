@@ -50,9 +50,8 @@ def test_a_whole_network_in_float64(rpe, tmx):
     fits = [moving.fitted(rpe, T, 6) for T in target.distances]
     network = adaptive.transformer(target, fits, adaptive.nested(target), tmx=tmx)
     error = fixed.errors(network.to(torch.float64), target, target.windows(6)).max()
-    allowed = target.readout.lipschitz * (
-        adaptive.attention_error(fits) + 5 * sum(f.floor for f in fits)
-    )
+    bound = target.readout.lipschitz * adaptive.attention_error(fits)
+    allowed = bound + adaptive.rounding(target, fits, 6)
     assert 0 < error <= allowed
     assert len(network.layers) == 3
 

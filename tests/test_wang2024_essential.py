@@ -12,6 +12,7 @@ from repro.numerics.exact import rational, rationals
 from repro.numerics.logarithms import Log
 from repro.training import Workspace
 from repro.wang2024 import essential, kernels, recurrent, trained_parts
+from repro.wang2024.heads import roundoff
 
 EXPONENTS = {"lin": [Log(2), Log(3), Log(Fraction(3, 2))], "log": [2, 3, 5]}
 
@@ -52,7 +53,7 @@ def test_the_layer_stores_what_the_construction_says(example, shared):
     heads, n = essential.construction(example, 4, shared), 40
     network = heads.transformer(essential.identity_readout(2), n).to(torch.float64)
     stored = network(torch.eye(n, dtype=torch.float64)[:, :, None])[:, -1].numpy()[::-1].T
-    room = essential.roundoff(heads.weight(n), n, 4)
+    room = roundoff(heads.weight(n), n, 4)
     assert 0 < room < 1e-11
     assert np.abs(stored - heads.values(n)).sum(1).max() <= room
     assert len(heads.exponents) == len(heads.alphas) == 4
@@ -146,7 +147,7 @@ def test_norms_weights_and_roundoff_by_hand():
     assert memories.norms() == pytest.approx([2, 8], rel=1e-12)
     assert memories.values(3).tolist() == [[1, 0.5, 0.25], [-7, 0.5, 0.25]]
     assert essential.box([2, 8], 0.5) == 8.5
-    assert essential.roundoff(2.0, 10, 3) == (3 * 10 + 3 + 30) * 2.0**-53 * 2
+    assert roundoff(2.0, 10, 3) == (3 * 10 + 3 + 30) * 2.0**-53 * 2
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])

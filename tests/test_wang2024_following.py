@@ -12,7 +12,7 @@ import torch
 
 from repro.numerics import barron
 from repro.numerics.exact import rationals
-from repro.wang2024 import circle, following, moving, nested, targets
+from repro.wang2024 import adaptive, circle, following, moving, nested, targets
 
 
 @functools.cache
@@ -109,9 +109,10 @@ def test_the_map_of_a_layer_is_held_against_its_pointers():
 def test_what_two_layers_leave_is_what_their_heads_leave():
     found, *parts = following.example_error("two pointers", "lin", 5, 0, "cpu")
     heads = [moving.fitted("lin", T, 5) for T in (3, 2)]
-    stated = [[psi.proved_error(), psi.error, 5 * psi.floor] for psi in heads]
+    stated = [[psi.proved_error(), psi.error] for psi in heads]
     slope = math.sqrt(3)  # |f|_Lip
     together = [slope * math.hypot(*pair) for pair in zip(*stated, strict=True)]
+    together.append(adaptive.rounding(targets.TWO_POINTERS, heads, 60))
     assert parts == pytest.approx(together, rel=1e-12, abs=0)
     # the windows show most of the larger of the two errors
     assert 0.9 * max(psi.error for psi in heads) <= found <= together[0] + together[2]
@@ -136,7 +137,7 @@ def test_drawn_pointers_are_those_of_the_network_that_was_drawn(rpe, m):
         assert found[0] > 0.5
     else:
         assert wrong == 0
-        assert 0 < found[0] <= float(flint.arb(heads.error).upper()) + 5 * heads.floor
+        assert 0 < found[0] <= float(flint.arb(heads.error).upper()) + heads.rounding(24)
 
 
 def test_errors_of_nested_networks_and_their_bounds_by_hand():
@@ -144,9 +145,8 @@ def test_errors_of_nested_networks_and_their_bounds_by_hand():
     found = nested.nested_errors(heads, 6, 0, "cpu")
     error = float(heads.error.upper())
     assert found["bound"] == pytest.approx(math.sqrt(3) * math.sqrt(2) * error, rel=1e-12)
-    rounding = 5 * math.sqrt(3 * 2) * heads.floor
-    assert found["rounding"] == pytest.approx(rounding, rel=1e-12, abs=0)
-    assert 0.9 * error <= found["network"] <= found["bound"] + found["rounding"]
+    assert found["lost"] == adaptive.rounding(targets.NESTED, [heads] * 2, 40)
+    assert 0.9 * error <= found["network"] <= found["bound"] + found["lost"]
     # without x_{t-t_2} the sum of the signs is even, where the zigzag of three is 0
     assert abs(found["less"] - 1) <= found["bound"]
 

@@ -22,14 +22,21 @@ def test_the_kernel_by_hand():
     assert log.kernel(2, 5) == pytest.approx(stated, rel=1e-14)
 
 
-def test_weight_and_floor_by_hand():
+def test_weight_and_rounding_by_hand():
     """A = 3 * 4 * 2 + 16 * 4/3 as u^-T / (1 - u), u = 1/2, 1/4; the largest exponent is log 4."""
     psi = moving.Moving("lin", 2, (Log(2), Log(4)), (rational(3), rational(-1)), 1)
     A = 24 + 64 / 3
     assert psi.weight == pytest.approx(A)
-    assert psi.floor == pytest.approx(2.0**-53 * A * (1 + 2 * math.log(4)), rel=1e-14, abs=0)
+    u, units = 2.0**-53, 6 * math.log(4) * 2 + 10 + 2 * 2 + 40
+    assert psi.rounding(10) == pytest.approx(1.01 * u * A * units + 10 * u, rel=1e-12, abs=0)
     psi = moving.Moving("log", 2, (rational(2),), (rational(1),), 1)
     assert psi.weight == pytest.approx(4 * math.pi**2 / 6)
+    units = 9 * 2 * math.log(2) + 10 + 2 + 40
+    assert psi.rounding(10) == pytest.approx(
+        1.01 * u * psi.weight * units + 10 * u, rel=1e-12, abs=0
+    )
+    with pytest.raises(ValueError, match="3/2"):
+        moving.Moving("log", 2, (rational(1),), (rational(1),), 1).rounding(10)
     for rpe in ("lin", "log"):
         silent = moving.silent(rpe, 3)
         assert (silent.kernel(2, 10) == 0).all()
@@ -51,7 +58,7 @@ def test_interpolating_heads_have_the_level_asked_for(rpe, T):
     assert ball(psi.error) <= ball(rational("1/50"))
     for B in range(1, T + 1):  # in float64, so far as the weights allow
         off = np.abs(psi.kernel(B, 40) - np.eye(40)[B]).sum()
-        assert off <= 1 / 50 + 10 * psi.floor
+        assert off <= 1 / 50 + 2 * psi.rounding(60)
 
 
 def test_a_level_is_reached_by_the_first_step_that_does():

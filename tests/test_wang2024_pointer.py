@@ -58,7 +58,7 @@ def test_the_layer_is_the_same_in_float64():
     x = PRINTED.windows(3)
     floats = errors(exact.to(torch.float64), PRINTED, x)
     apart = floats - np.array([float(e.p) / float(e.q) for e in errors(exact, PRINTED, x)])
-    assert np.abs(apart).max() <= 5 * heads.floor  # eps A (1 + beta_max T), 5 for other roundings
+    assert np.abs(apart).max() <= heads.rounding(5)
 
 
 def test_shifts_and_layers_have_the_shapes_of_the_proof():

@@ -24,7 +24,7 @@ import flint
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, exactly, theorem
+from repro.bounds import chosen, exactly, rounding_error, theorem
 from repro.numerics import barron, exact, l1, logarithms
 from repro.wang2024 import adaptive, chains, fixed, heads, moving, one_layer, targets
 from repro.wang2024.pictures import networks as pictures
@@ -130,7 +130,7 @@ def test_error_falls_with_the_heads(rpe, claim):
         (fit, found), (_, blind) = layer(claim, rpe, H), layer(claim, rpe, H, ((1, 2),))
         claim.record("l1 error", fit.error, H=H)
         error = claim.measured(ERROR, found, equation="|y − y_t| ≤ e", H=H)
-        rounding = chosen(5 * fit.floor, "5 eps A, A = Σ|W_V|: every head rounds a few times")
+        rounding = rounding_error(fit.rounding, "of the heads, derived at Fit.rounding (heads.py)")
         error.at_most(theorem(fit.error, SLOPE) + rounding)
         left = claim.measured("largest error without x_(t−2)", blind, equation="L = 1", H=H)
         why = "no function of x_t, x_(t−1) errs by less than 1; 1e-6: rounding"

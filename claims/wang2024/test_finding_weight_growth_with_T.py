@@ -25,7 +25,7 @@ import flint
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, stderr, theorem
+from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.numerics import l1, minimax
 from repro.numerics.logarithms import ball
 from repro.wang2024 import exponentials, heads
@@ -207,7 +207,7 @@ def test_reach_of_a_layer_in_float64(T, claim):
     error = claim.measured("error of the layer", error, equation="‖I − φ‖₁")
     error.at_most(
         theorem(fit.error, "|x| ≤ 1")
-        + chosen(5 * fit.floor, "5 eps A, A = Σ|W_V|: every head rounds a few times")
+        + rounding_error(fit.rounding, "of the heads, derived at Fit.rounding (heads.py)")
     )
     if T <= 7:
         error.at_most(chosen(0.1, "within reach: a tenth of the 1 that the zero kernel leaves"))

@@ -28,7 +28,7 @@ import flint
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, theorem
+from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, l1
 from repro.wang2024 import exponentials, heads, model, printed_bounds
 from repro.wang2024.pictures import sums as pictures
@@ -39,7 +39,7 @@ LOWER, UPPER = "least l1 error, from below", "least l1 error, from above"  # ove
 DUAL = "a feasible dual proves it from below, the coefficients from above"
 EVERY_N = "M(n) is enclosed, and all but finitely many n are excluded"
 WORST = "the worst signs add up |I − φ| on the window"
-FEW = "5 eps A, A = Σ|W_V|: every head rounds a few times"
+FEW = "rounding of the heads, derived at Fit.rounding (heads.py)"
 
 
 def spaced(alpha, m):
@@ -215,12 +215,12 @@ def test_float64_layer_within_its_l1_error_and_5_eps_A(T, claim):
         seen = measure(claim, fit, T)
         hidden = "hidden by rounding" if fit.floor > fit.error else "seen"
         claim.record("l1 error", f"l1 {fit.error:.2g}, eps A {fit.floor:.1g}: {hidden}", H=H)
-        allowed = theorem(fit.error, WORST) + chosen(5 * fit.floor, FEW)
+        allowed = theorem(fit.error, WORST) + rounding_error(fit.rounding, FEW)
         for signs in ("random", "worst"):
             error = claim.measured(OF_LAYER, getattr(seen, signs), equation=E1, signs=signs, H=H)
             error.at_most(allowed)
-        if fit.error > 100 * fit.floor:
-            error.at_least(theorem(fit.error, WORST) + chosen(-5 * fit.floor, FEW))
+        if fit.error > 10 * fit.rounding:
+            error.at_least(theorem(fit.error, WORST) + rounding_error(-3 * fit.rounding, FEW))
         sups.append(seen.sup)
     most = chosen(USABLE[T], "of use: far below 1, the error of the zero kernel")
     claim.measured("least error of the three layers", min(sups), equation=E1).at_most(most)

@@ -19,7 +19,6 @@ Not checked: the constants of the printed proof, which are those of Lemma E.1 (i
 """
 
 import functools
-import math
 from fractions import Fraction
 
 import flint
@@ -27,10 +26,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, theorem
+from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, l1
 from repro.numerics.logarithms import ball
-from repro.wang2024 import exponentials, heads
+from repro.wang2024 import exponentials, heads, moving
 
 E2, ERROR = "Lemma E.2", "l1 error"
 
@@ -127,17 +126,16 @@ def test_layer_whose_dot_product_carries_B_in_rationals(claim):
 @pytest.mark.parametrize("T", [1, 2, 3], ids="T={}".format)
 @pytest.mark.construct
 def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
-    """beta B and beta s are rounded before they cancel: eps beta T of each head is lost."""
+    """beta B and beta s are rounded before they cancel: some u beta T of each head is lost."""
     import torch
 
     phi, n = exponentials.Interpolant(T, T + 5, "1/2"), 2 * T + 20
     layer = heads.moving("lin", phi.exponents, phi.moved())
     layer = layer.to(torch.float64, claim.device)
-    A = float(sum(abs(a) / (1 - phi.q**h) for h, a in enumerate(phi.alphas, start=1)))
-    floor, l1_error = heads.EPS * A * (1 + phi.H * math.log(2) * T), float(phi.error)
-    claim.record("floor", floor)
+    kernel = moving.Moving("lin", T, phi.exponents, phi.moved(), phi.error)
+    l1_error = float(phi.error)
+    lost = rounding_error(kernel.rounding(n), "derived at Moving.rounding (moving.py)")
     claim.record(ERROR, l1_error)
-    lost = "5 eps A (1 + β_max T), A = Σ|W_V|: every head rounds a few times"
     draws = claim.rng("signs").choice([-1.0, 1.0], (64, n))
     for B in range(T + 1):
         psi = [phi(s - B + T) - int(s == B) for s in range(n)]
@@ -150,10 +148,10 @@ def test_float64_layer_within_its_l1_error_and_the_floor(T, claim):
         errors = (out - x[:, n - 1 - B]).abs()
         for signs, error in (("random", errors[:-1].max()), ("worst", errors[-1])):
             seen = claim.measured("error", float(error), equation=E2, signs=signs, B=B)
-            seen.at_most(theorem(l1_error, "Lemma E.2") + chosen(5 * floor, lost))
+            seen.at_most(theorem(l1_error, "Lemma E.2") + lost)
         seen.at_least(
             theorem(l1_error * (1 - 1e-3), "the worst signs attain it; 0.1 % is off the window")
-            + chosen(-5 * floor, lost)
+            + rounding_error(-kernel.rounding(n), "as above")
         )
 
 

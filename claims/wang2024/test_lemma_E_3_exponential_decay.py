@@ -37,7 +37,7 @@ NAMES = ["e^-t cos t", "e^-t cos 3t", "(-1)^t e^-t", "e^-0.3t cos t"]
 names = pytest.mark.parametrize("name", NAMES)
 OURS = "‖ρ − φ‖ ≤ C K(β) e^−βm"
 PROVED = "our bound, proof in repro/wang2024/kernels.py"
-FEW = "5 eps A, A = Σ|W_V|: every head rounds a few times"
+FEW = "rounding of the heads, derived at Fit.rounding (heads.py)"
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 ERROR = "l1 error"
 
@@ -121,13 +121,15 @@ def test_float64_layers_attain_the_l1_error(name, m, claim):
     fit = heads.fit("lin", kernel, [HALF * h for h in range(1, m + 1)], n).seen()
     target = np.array([kernel(s) for s in range(n)])
     seen = heads.measure(fit.attention(device=claim.device), target, claim.rng("signs"))
-    slack, least = 5 * fit.floor, optimum(name, m).floor
+    least = optimum(name, m).floor
     claim.record("A", fit.weight)
     claim.record(ERROR, fit.error)
     claim.record("best l1 error", least)
-    most = theorem(fit.error, "|x| ≤ 1") + chosen(slack, FEW)
+    most = theorem(fit.error, "|x| ≤ 1") + rounding_error(fit.rounding, FEW)
     claim.measured("largest error of the layer", seen.sup, equation="sup ≤ ‖ρ − φ‖₁").at_most(most)
-    limit = theorem(least, "the worst signs add up |ρ − φ|") + chosen(-slack, FEW)
+    limit = theorem(least, "the worst signs add up |ρ − φ|") + rounding_error(
+        -3 * fit.rounding, FEW
+    )
     claim.measured("error at the worst signs", seen.worst, equation="sup ≥ E_m").at_least(limit)
 
 

@@ -38,7 +38,7 @@ E4, ERROR = "Lemma E.4", "ℓ₁ error"
 LOWER, UPPER = "least ℓ₁ error, from below", "least ℓ₁ error, from above"
 OF_LAYER = "error of the layer"
 WORST = "the worst signs add up |φ − I| on the window"
-FEW = "5 eps A, A = Σ|W_V|: every head rounds a few times"
+FEW = "rounding of the heads, derived at Fit.rounding (heads.py)"
 TENTH = "a tenth of the 1 that φ = 0 leaves"
 N = 300  # tokens in a window
 MIXED = [(1, 4), (2, 7), (5, 12), (10, 20)]  # T, m
@@ -217,12 +217,14 @@ def test_float64_layers_are_within_l1_plus_5_eps_A(T, claim):
     for m in ms:
         fit, measured = float64_layer(claim, T, m)
         inside, everywhere = errors_in_balls(T, fit)
-        allowed = theorem(float(inside.upper()), WORST) + chosen(5 * fit.floor, FEW)
+        allowed = theorem(float(inside.upper()), WORST) + rounding_error(fit.rounding, FEW)
         for inputs in ("impulses", "random", "worst"):
             error = getattr(measured, inputs)
             error = claim.measured(OF_LAYER, error, equation="(3)", inputs=inputs, m=m)
             error.at_most(allowed)
-        error.at_least(theorem(float(inside.lower()), WORST) + chosen(-5 * fit.floor, FEW))
+        error.at_least(
+            theorem(float(inside.lower()), WORST) + rounding_error(-3 * fit.rounding, FEW)
+        )
         beyond = float(everywhere - inside)
         hidden = "eps A exceeds the l1 error" if fit.floor > float(inside) else "seen"
         state = {"l1": float(inside), "A": fit.weight, "beyond": beyond, "in float64": hidden}

@@ -34,7 +34,7 @@ import pytest
 
 from repro.bounds import chosen, rounding_error, theorem
 from repro.numerics import exact, l1, logarithms
-from repro.wang2024 import heads, necessity, needle, powers, printed_bounds
+from repro.wang2024 import heads, moving, necessity, needle, powers, printed_bounds
 
 E5, ERROR, LARGEST = "Lemma E.5", "ℓ₁ error", "largest ℓ₁ error over B"
 LOWER, UPPER = "least of the largest error, from below", "least of the largest error, from above"
@@ -302,9 +302,8 @@ def test_float64_layers_with_what_rounding_adds(T, m, claim):
     kept = heads.lightest(problems)
     alphas = exact.rationals(kept.weights / total)
     layer = heads.moving("log", even(m), tuple(alphas)).to(torch.float64, claim.device)
-    # The logit beta log B - beta log s is off by eps times each of its terms and a rounding.
-    floor = 5 * kept.total * 2.0**-53 * (1 + 2 * beta[-1] * np.log(T))
-    lost, worst = "5 eps A (1 + 2 β_max log T): the logits' roundings", "the worst signs attain it"
+    floor = moving.Moving("log", T, even(m), tuple(alphas), kept.error).rounding(N)
+    lost, worst = "derived at Moving.rounding (moving.py)", "the worst signs attain it"
     for B, (columns, target) in enumerate(problems, start=1):
         wrong = columns @ kept.weights - target
         random = claim.rng(f"inputs {B}").choice([-1.0, 1.0], (32, N))

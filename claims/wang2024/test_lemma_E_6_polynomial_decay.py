@@ -40,7 +40,7 @@ names = pytest.mark.parametrize("name", NAMES)
 OURS = "‖ρ − φ‖ ≤ C K(β) m^−(β−1)"
 PROVED = "our bound, proof in repro/wang2024/kernels.py"
 TAIL = "no m powers pass below the tail, finding-alternating-kernel"
-FEW = "5 eps A, A = Σ|W_V|: every head rounds a few times"
+FEW = "rounding of the heads, derived at Fit.rounding (heads.py)"
 ERROR = "l1 error"
 HALF, LITTLE_LESS = Fraction(1, 2), Fraction(99, 100)
 S = 2  # exponents 2m, 4m, ..., 2m^2
@@ -168,13 +168,14 @@ def test_float64_layers_attain_the_l1_error_on_smooth_kernels(claim):
     smooth = {name: (ms, []) for name in SMOOTH}
     for name, m in itertools.product(SMOOTH, ms):
         fit, seen = measured(claim, name, m)
-        slack = 5 * fit.floor
         claim.record("A", fit.weight, kernel=name, m=m)
         claim.record(ERROR, fit.error, kernel=name, m=m)
         place = {"equation": "sup = ‖ρ − φ‖₁", "kernel": name, "m": m}
-        most = theorem(fit.error, "|x| ≤ 1") + chosen(slack, FEW)
+        most = theorem(fit.error, "|x| ≤ 1") + rounding_error(fit.rounding, FEW)
         claim.measured("largest error of the layer", seen.sup, **place).at_most(most)
-        least = theorem(fit.error, "the worst signs attain it") + chosen(-slack, FEW)
+        least = theorem(fit.error, "the worst signs attain it") + rounding_error(
+            -3 * fit.rounding, FEW
+        )
         claim.measured("error at the worst signs", seen.worst, **place).at_least(least)
         smooth[name][1].append(seen.sup)
     for name, (_, errors) in smooth.items():

@@ -42,7 +42,7 @@ from repro.wang2024 import (
 from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
-ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
+ROUNDING = "of the heads, derived at Moving.rounding (moving.py)"
 SHIFTS = {"printed": 1, "in class (10)": 2}
 TABLES = {"g = 1, 2, 3": {-1: 1, 0: 2, 1: 3}, "g = 2, 3, 1": {-1: 2, 0: 3, 1: 1}}
 CASES = [("log", 3, 12, "1/10"), ("log", 3, 26, "1/1000"), ("lin", 4, 8, "1/10")]
@@ -84,13 +84,13 @@ def test_float64_layer_falls_with_the_heads(claim):
     for H in head_counts(claim):
         short, long = pointer.float_errors(H, claim.device)
         heads, best = moving.fitted("lin", 2, H), moving.optimal("lin", 2, H)
-        found[H] = max(short, long)
-        rounding = chosen(5 * heads.floor, ROUNDING)
+        found[H], lost = max(short, long), heads.rounding(pointer.LONG)
+        rounding = rounding_error(lost, ROUNDING)
         error = claim.measured(ERROR, found[H], equation="B.4 (A)", H=H)
         error.at_most(theorem(heads.error, "the l1 error on the window") + rounding)
         if H == 6:
             error.at_most(chosen(1e-5, "five decades below 1, which is left without dot product"))
-        least = float(best.error) * (1 - 1e-6) - 5 * heads.floor
+        least = float(best.error) * (1 - 1e-6) - lost
         worst = claim.measured("error at the worst windows", long, equation="B.4 (A)", H=H)
         worst.at_least(theorem(least, "the worst signs attain the l1 error; less rounding"))
     for H in (3, 4, 5):
@@ -127,10 +127,10 @@ def power_counts(claim):
 def test_float64_layer_with_log_rpe(claim):
     """g = 1, 2, 3: class (10), all windows of 7 tokens."""
     for m in power_counts(claim):
-        found, l1, floor = pointer.log_errors(m, claim.device)
+        found, l1, rounding = pointer.log_errors(m, claim.device)
         error = claim.measured(ERROR, found, equation="B.4 (A), log", H=3 * m, l1_error=l1)
-        rounding = chosen(5 * floor, "5 eps A, five times the order of rounding in the heads")
-        error.at_most(theorem(l1, "the l1 error on the window") + rounding)
+        lost = rounding_error(rounding, "derived at log_errors (pointer.py)")
+        error.at_most(theorem(l1, "the l1 error on the window") + lost)
         if m == 10:
             error.at_most(chosen(1e-5, "five decades below 1, which is left without dot product"))
 

@@ -133,14 +133,16 @@ def test_error_against_heads_is_that_of_the_dot_product(name, rpe, claim):
     for H in head_counts(claim, rpe):
         both = (in_floats(name, rpe, H, one, claim.device) for one in (True, False))
         (ours, theirs), largest, (heads, _) = zip(*both, strict=True)
-        floor = sum(one.floor for one in heads)
+        lost = adaptive.rounding(target(name), heads, 7)
         claim.record("dot product", largest[1], H=H)
         if rpe == "lin":  # β = 3k/2: every product is exact
             differ = int((ours != theirs).sum())
             claim.measured("outputs that differ", differ, equation="B.6", H=H).equals(0)
-        rounding = chosen(5 * floor, "5 eps A (1 + β_max T), five times the order of rounding")
+        rounding = rounding_error(lost, "of the heads, derived at Moving.rounding (moving.py)")
         apart = float(np.abs(ours - theirs).max())
-        claim.measured("TMX less dot product", apart, equation="B.6", H=H).at_most(rounding)
+        claim.measured("TMX less dot product", apart, equation="B.6", H=H).at_most(
+            rounding + rounding
+        )
         ratio = claim.measured("TMX over dot product", largest[0] / largest[1], equation="B.6", H=H)
         ratio.at_most(chosen(2, "the same up to rounding; another rate would show as more"))
         bound = theorem(lipschitz * adaptive.attention_error(heads), "|f|_Lip E_Attn")

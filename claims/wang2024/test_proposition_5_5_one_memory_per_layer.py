@@ -28,6 +28,7 @@ from repro.numerics import exact
 from repro.wang2024 import adaptive, budgets, following, moving, targets
 
 ERROR = "largest error"
+ROUNDING = "of heads and readout, derived at adaptive.rounding"
 SAME = "Theorem 5.1, Proposition 5.5"
 NAMES = "2 layers", "M + 1 layers"
 both = pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -117,7 +118,7 @@ def curves(rpe, Hs, n, device):
             network = two_and_more_layers(heads)[number]
             error = adaptive.float_error(network, target, target.windows(n), device)
             bound = math.sqrt(3) * adaptive.attention_error(heads)
-            points.append((error, bound, sum(5 * one.floor for one in heads)))
+            points.append((error, bound, adaptive.rounding(target, heads, n)))
         found[H] = points
     return found
 
@@ -131,10 +132,9 @@ def some_curves(claim, rpe):
 @pytest.mark.construct
 def test_the_same_heads_per_layer_err_less_in_a_deep_network(rpe, claim):
     for H, pair in some_curves(claim, rpe).items():
-        for layers, (found, bound, floor) in zip(NAMES, pair, strict=True):
+        for layers, (found, bound, lost) in zip(NAMES, pair, strict=True):
             error = claim.measured(ERROR, found, equation="5.1, 5.5", layers=layers, H=H)
-            rounding = "10 eps A (1 + β_max T) for each memory, ten times the order of rounding"
-            error.at_most(theorem(bound, "√3 E_Attn") + chosen(2 * floor, rounding))
+            error.at_most(theorem(bound, "√3 E_Attn") + rounding_error(lost, ROUNDING))
         (wide, *_), (deep, *_) = pair
         ratio = deep / wide
         gain = claim.measured("error of M + 1 layers over that of 2", ratio, equation="C.2", H=H)

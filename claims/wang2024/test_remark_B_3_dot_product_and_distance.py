@@ -26,7 +26,7 @@ import flint
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, rounding_error, theorem
+from repro.bounds import rounding_error, theorem
 from repro.numerics import exact, logarithms
 from repro.wang2024 import adaptive, model, moving, targets
 from repro.wang2024.pictures import networks as pictures
@@ -152,10 +152,10 @@ def test_the_heads_add_up_to_a_map_that_follows_the_pointer(rpe, claim):
     attention = network.layers[1].attention
     maps, first = summed(attention, x, psi)
     worst = worst_row(maps, psi, windows, STEPS["FOLLOW"][0])
-    allowed = psi.error + 5 * psi.floor
+    lost = rounding_error(psi.rounding(n), "derived at Moving.rounding (moving.py)")
     claim.measured(
         "largest ℓ₁ distance of a row from the indicator of t − g", worst, equation="B.3, E.2, E.5"
-    ).at_most(chosen(allowed, "the ℓ₁ error of the heads, and 5 eps A (1 + β_max T) for rounding"))
+    ).at_most(theorem(psi.error, "the ℓ₁ error of the heads") + lost)
     if rpe == "log" and claim.scale == "smoke":
         return
     still, _ = summed(alone(attention, "RPE alone"), x, psi)

@@ -33,7 +33,6 @@ import pytest
 from repro.bounds import chosen, theorem
 from repro.numerics import exact, logarithms
 from repro.wang2024 import (
-    essential,
     exponentials,
     fixed,
     fixed_heads,
@@ -42,6 +41,7 @@ from repro.wang2024 import (
     targets,
     trained_transformer,
 )
+from repro.wang2024 import heads as head_sums
 
 ERROR = "largest error found"
 rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
@@ -164,7 +164,7 @@ def test_all_boolean_functions_of_three_bits_in_float64(rpe, claim):
     ).equals(0)
     error = np.abs(outputs - stated).max()
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
-    rounding = essential.roundoff(weight + 100, n, len(heads.exponents))
+    rounding = head_sums.roundoff(weight + 100, n, len(heads.exponents))
     allowed = 4 * (sum(heads.errors) + rounding)
     found = claim.measured(ERROR, error, equation="Section 4.1, example I")
     found.at_most(

@@ -33,7 +33,7 @@ from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error of the output"
-ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
+LOST = "of the heads, derived at Moving.rounding (moving.py)"
 MANY = {"lin": (3, 4, 5, 6), "log": (3, 5, 6, 7, 8)}
 HEADS = {rpe: {"smoke": Hs[-3::2], "laptop": Hs, "paper": Hs} for rpe, Hs in MANY.items()}
 LEVEL, TRAINED = "1/100", {"lin": 6, "log": 8}
@@ -87,7 +87,7 @@ def test_error_within_the_bound_for_every_number_of_heads(name, rpe, claim):
     for H in claim.at_scale(**HEADS[rpe]):
         one = following.example_error(name, rpe, H, claim.seed("long windows"), claim.device)
         error = claim.measured(ERROR, one.found, equation="Theorem 5.1", H=H)
-        error.at_most(theorem(one.proved, "|f|_Lip E_Attn") + chosen(one.rounding, ROUNDING))
+        error.at_most(theorem(one.proved, "|f|_Lip E_Attn") + rounding_error(one.rounding, LOST))
         if name == "follow":
             error.at_least(theorem(one.on_window - one.rounding, "l1 error, less rounding"))
 
@@ -277,8 +277,8 @@ def test_a_drawn_network_that_is_wide_enough_leaves_only_the_heads_error(rpe, T,
     error, wrong = following.with_drawn_pointer(T, psi, m, *rngs, claim.device)
     none = theorem(0, "Hoeffding, but for one draw in a million")
     claim.measured("share of wrong pointers", wrong, equation="B.1, II", m=m).at_most(none)
-    bound = theorem(psi.error, "the l1 error of the heads") + chosen(5 * psi.floor, ROUNDING)
-    claim.measured(ERROR, error, equation="Theorem 5.1", m=m).at_most(bound)
+    found = claim.measured(ERROR, error, equation="Theorem 5.1", m=m)
+    found.at_most(theorem(psi.error, "the l1 error") + rounding_error(psi.rounding(24), LOST))
 
 
 def error_with(weights, level):

@@ -24,7 +24,7 @@ from repro.wang2024 import adaptive, budgets, following, moving, nested, powers
 from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
-ROUNDING = "5 eps A (1 + β_max T), five times the order of rounding in the heads (moving.py)"
+LOST = "of the heads, derived at Moving.rounding (moving.py)"
 SIZE = "the worst windows see most of the l1 errors, added up over the blocks"
 SIGNS = "signs are 2 apart: this is not the sign of y_t, whatever the heads leave"
 ONE_BLOCK = "|f|_Lip = 1, and only block 2 is read"
@@ -85,7 +85,7 @@ def test_error_falls_with_the_heads(rpe, claim):
     found, errors = curve(claim, rpe), {}
     for H, one in found.items():
         error = errors[H] = claim.measured(ERROR, one["network"], equation="5.4", H=H)
-        error.at_most(theorem(one["bound"], "|f|_Lip E_Attn") + chosen(one["rounding"], ROUNDING))
+        error.at_most(theorem(one["bound"], "|f|_Lip E_Attn") + rounding_error(one["lost"], LOST))
         error.at_least(chosen(0.85 * 2 / math.sqrt(6) * one["bound"], SIZE))
     errors[min(found)].at_least(chosen(0.5, "three heads leave an error of the size of y_t"))
     errors[max(found)].at_most(chosen(1e-5, "five decades below y_t: more heads remove the error"))
@@ -99,7 +99,7 @@ def test_no_coefficients_fetch_a_token_better(rpe, claim):
         off = nested.block_error(heads, claim.rng("x"), claim.device)
         block = claim.measured("|block − x_(t−t_l)|", off, equation="(E3)", H=H)
         best = theorem(float(heads.error.upper()), "the l1 error")
-        block.at_most(best + chosen(5 * heads.floor, ROUNDING))
+        block.at_most(best + rounding_error(heads.rounding(40), LOST))
         block.at_least(chosen(0.85 * float(heads.error.lower()), SIZE))
 
 
@@ -154,7 +154,7 @@ def test_the_relay_over_three_steps_in_float64(rpe, claim):
         claim.record("error", found, H=H, l1_error=heads.error)
         errors.append(claim.measured(ERROR, found, equation="5.4", H=H))
         if steep < 0.5:  # the pointers are right
-            errors[-1].at_most(theorem(heads.error, "e") + chosen(5 * heads.floor, ROUNDING))
+            errors[-1].at_most(theorem(heads.error, "e") + rounding_error(heads.rounding(n), LOST))
     errors[0].at_least(chosen(0.9, "an error of the size of a token: nothing is fetched"))
     small = {"lin": 1e-5, "log": 2e-3}[rpe]
     errors[-1].at_most(chosen(small, "far below 1/3, the distance of two tokens"))
@@ -205,13 +205,13 @@ def test_steeper_functions_need_better_heads(claim):
     slopes, count = [1, 5, 50, 500, 5000, 50000], claim.at_scale(smoke=96, laptop=256, paper=256)
     e = {H: float(moving.optimal("lin", 2, H).error.upper()) for H in (4, 5, 6)}
     for H in e:
-        floor = moving.optimal("lin", 2, H).floor
+        lost = rounding_error(moving.optimal("lin", 2, H).rounding(14), LOST)
         for slope in slopes:
             found, wrong = nested.steep(H, slope, count, claim.rng("cliff"), claim.device)
             claim.record("share of wrong t₂", wrong, H=H, slope=slope)
             error = claim.measured(ERROR, found, equation="5.4", H=H, slope=slope)
             if slope * e[H] <= 0.25:
-                error.at_most(theorem(e[H], "e |g₂|_Lip ≤ 1/4") + chosen(5 * floor, ROUNDING))
+                error.at_most(theorem(e[H], "e |g₂|_Lip ≤ 1/4") + lost)
             elif slope * e[H] >= 0.6:
                 error.at_least(chosen(0.9, "a wrong t₂ fetches another token, about 1 away"))
 

@@ -16,7 +16,6 @@ Controls: the present left out, kernels exchanged, one kernel's exponents given 
 
 Not checked: the exponents of the proof, 0.005 + 0.01 h (Lemma E.3); the optimum over the exponents.
 That n = beta - 1 cannot be exceeded is finding alternating-kernel.
-
 Readings: C(n) may depend on the kernels, as "for any target ... a constant" allows; H_k are whole.
 """
 
@@ -33,13 +32,14 @@ from hypothesis import strategies as st
 from repro.bounds import chosen, rounding_error, stderr, theorem
 from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import essential, kernels, model, trained_parts, width
+from repro.wang2024 import heads as head_sums
 from repro.wang2024.pictures import networks as pictures
 
 targets = pytest.mark.parametrize("target", ["lin", "log", "log, heavy"])
 light = pytest.mark.parametrize("target", ["lin", "log"])
 ERROR = "largest error"
 PROVED = "E_FFN + |f|_Lip E_Attn, both proved"
-HEADS = "(3n + H + 30) u A, essential.py"
+HEADS = "(3n + H + 30) u A, heads.py"
 M = 2
 ADMITTED = {  # n, with beta = 1, 4 and 5/2
     "lin": math.floor(99 * 1),
@@ -83,7 +83,7 @@ def test_error_within_the_bound_for_every_number_of_heads(target, claim):
         bound = essential.readout_error(heads, neurons) + heads.attention_error  # |f|_Lip = 1
         claim.record("error over bound", worst / bound, kind=kind, H=H)
         claim.record("E_Attn", heads.attention_error, kind=kind, H=H)
-        rounding = rounding_error(essential.roundoff(heads.weight(n), n, H), HEADS)
+        rounding = rounding_error(head_sums.roundoff(heads.weight(n), n, H), HEADS)
         error = claim.measured(ERROR, max(random, worst), equation="6.1", kind=kind, H=H)
         error.at_most(theorem(bound, PROVED) + rounding)
         error = claim.measured("error at the worst input", worst, equation="6.1", kind=kind, H=H)
@@ -184,7 +184,7 @@ def test_no_network_with_these_exponents_does_better_for_a_linear_readout(target
     for H in (4, 8):
         heads, n = essential.construction(target, H, True), length(claim, target)
         errors = essential.gaps(heads, n).sum(1)
-        rounding = rounding_error(essential.roundoff(heads.weight(n), n, H), HEADS)
+        rounding = rounding_error(head_sums.roundoff(heads.weight(n), n, H), HEADS)
         for k, best in enumerate(heads.best):
             at = {"equation": "6.1", "kernel": k + 1, "H": H}
             claim.record("no network errs less", best.floor, kernel=k + 1, H=H)

@@ -53,11 +53,11 @@ import flint
 import numpy as np
 import torch
 
-from repro.numerics.barron import Network
+from repro.numerics.barron import Network, path_norm
 from repro.numerics.exact import rational, rational_zeros, rationals
 from repro.numerics.logarithms import Log
 from repro.wang2024.fixed import errors, scalar_readout
-from repro.wang2024.heads import exact
+from repro.wang2024.heads import EPS, exact
 from repro.wang2024.model import Attention, FeedForward, Head, Layer, Transformer
 from repro.wang2024.moving import Moving
 from repro.wang2024.targets import Target
@@ -212,6 +212,16 @@ def attention_error(moving: Sequence[Moving]) -> float:
     """E_Attn: the root of the sum of squares, since the blocks are orthogonal."""
     errors = [float(flint.arb(one.error).upper()) for one in moving]
     return float(np.sqrt(sum(error**2 for error in errors)))
+
+
+def rounding(target: Target, moving: Sequence[Moving], n: int) -> float:
+    """How far float64 may move the output for n tokens: |f|_Lip times the blocks' part, and the sum
+    of m neurons of a readout whose arguments are at most 2 in size. Pointers are whole: exact."""
+    f = target.readout.network
+    assert f is not None
+    blocks = float(np.linalg.norm([psi.rounding(n) for psi in moving]))
+    read = (len(f.a) + 20) * EPS * 2 * float(path_norm(f))
+    return target.readout.lipschitz * blocks + read
 
 
 def float_error(

@@ -235,17 +235,6 @@ def adversary(
         past[changed.argmax()] *= -1
 
 
-def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
-    """How far rounding may move the stored memories, if sum |W_V| = total: (3n + H + 30) u total.
-
-    Per head, in units of u |W_V|: a logit is off by 2 of its size, whose mean over the softmax is
-    at most 1 for lin and 2.3 for log with p >= 3/2; exp, the sum of n terms and the quotient add
-    n + 4, the sum of n values n + 1, the rounding of W_V 1; n + 19 are left for second order. The
-    sum over the heads adds H.
-    """
-    return (3 * n + H + 30) * unit(dtype) * total
-
-
 # --- what these networks do: measured, not judged -------------------------------------------------
 
 norm = functools.partial(np.linalg.norm, axis=-1)

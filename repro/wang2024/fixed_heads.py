@@ -33,7 +33,7 @@ from repro.numerics.exact import rationals
 from repro.numerics.roundoff import unit
 from repro.wang2024 import essential, fixed
 from repro.wang2024.budgets import allocate, cost
-from repro.wang2024.heads import family
+from repro.wang2024.heads import family, roundoff
 from repro.wang2024.model import Transformer
 from repro.wang2024.moving import WINDOW, usual_exponents
 from repro.wang2024.targets import AXES, SPARSE_PARITY, Target, parity
@@ -99,13 +99,13 @@ class FixedHeads:
         return float(found), bound, self.rounding(target, n, neurons)
 
     def rounding(self, target: Target, length: int, readout: Network | None = None) -> float:
-        """In float64: of the memories (essential.py) times |f|_Lip, and of the sum of m neurons."""
+        """In float64: of the memories (heads.py) times |f|_Lip, and of the sum of m neurons."""
         f = readout or target.readout.network
         assert f is not None
         with flint.ctx.workprec(BITS):
             sums = fixed.normalisers(self.rpe, self.exponents, length)
             total = target.d * float(abs(self.alphas).sum(1) @ sums)
-        stored = essential.roundoff(total, length, len(self.exponents))
+        stored = roundoff(total, length, len(self.exponents))
         read = (len(f.a) + 20) * unit("float64") * 2 * float(path_norm(f))
         return target.readout.lipschitz * stored + read
 
@@ -195,5 +195,5 @@ def best_parity_error(best: l1.Best, target: Target, windows: np.ndarray) -> tup
     alphas = np.array(best.coefficients, dtype=object)[:, None]
     network = essential.network(rpe, exponents, alphas, [1], zigzag, length=n).to(torch.float64)
     weight = sum(float(head.W_V.abs().sum()) for head in network.layers[0].attention.heads)
-    rounding = 2 * essential.roundoff(2 * weight + 100, n, len(exponents))  # x_t gets as much
+    rounding = 2 * roundoff(2 * weight + 100, n, len(exponents))  # x_t gets as much
     return float(fixed.errors(network, target, windows)[..., -1].max()), rounding

@@ -150,7 +150,7 @@ class SupError(NamedTuple):
     found: float  # the largest error on all short windows, long random ones and the worst ones
     proved: float  # |f|_Lip E_Attn, over all sequences
     on_window: float  # the same on windows of 60 tokens
-    rounding: float  # 5 |f|_Lip eps A (1 + beta_max T)
+    rounding: float  # a bound of what float64 adds
 
 
 @functools.cache
@@ -159,9 +159,15 @@ def example_error(name: str, rpe: str, H: int, seed: int, device: str) -> SupErr
     heads = [moving.fitted(rpe, T, H) for T in target.distances]
     network = two_layers(target, heads).to(torch.float64, device)
     windows = adaptive.tried(target, heads, target.reach + 3, 60, rng)  # setting: how long
-    parts = zip(*((psi.proved_error(), psi.error, 5 * psi.floor) for psi in heads), strict=True)
-    together = (target.readout.lipschitz * float(np.linalg.norm(part)) for part in parts)
-    return SupError(adaptive.largest_error(network, target, windows), *together)
+    proved, on_window = (
+        target.readout.lipschitz * float(np.linalg.norm(errors))
+        for errors in ([psi.proved_error() for psi in heads], [psi.error for psi in heads])
+    )
+    found, lost = (
+        adaptive.largest_error(network, target, windows),
+        adaptive.rounding(target, heads, 60),
+    )
+    return SupError(found, proved, on_window, lost)
 
 
 def error_curves(

@@ -6,9 +6,9 @@ alpha_h times these (`values`). A dot-product-free layer with these weights adds
 x_{t-s} to the token. For |x_t| <= 1 it misses the target by the l1 distance of the kernels at most,
 and by as much at x_{t-s} = sign of their difference (`worst_input`).
 
-In float64 the heads cancel, and rounding leaves about eps A, A = sum_h |W_V^(h)|. So `fit` bounds A
-and keeps the best of l1 error plus eps A. Its columns are rows of softmax, of sum 1, so that the
-program is well scaled.
+In float64 the heads cancel, and rounding leaves an error of the order of eps A, A = sum_h |W_V^(h)|
+(`roundoff` bounds it). So `fit` bounds A and keeps the best of l1 error plus eps A. Its columns are
+rows of softmax, of sum 1, so that the program is well scaled.
 """
 
 import math
@@ -24,6 +24,7 @@ from repro.numerics import l1
 from repro.numerics.arrays import each
 from repro.numerics.exact import rational, rational_zeros, rationals, vector
 from repro.numerics.logarithms import Log, ball
+from repro.numerics.roundoff import unit
 from repro.wang2024.model import SMALLEST, Attention, Head
 
 EPS = 2.0**-53
@@ -113,8 +114,21 @@ class Fit:
 
     @property
     def floor(self) -> float:
-        """eps A: what rounding leaves in float64."""
+        """eps A: the order of what rounding leaves in float64."""
         return EPS * self.weight
+
+    @property
+    def rounding(self) -> float:
+        """A bound of what rounding adds to the layer's output for |x_t| <= 1, and to `error`.
+
+        In units of u A, the float64 sums behind `error` round as follows: an entry of `columns` as
+        often as a logit (5, or 10 for log), exp, its quotient and the product with a weight 5, the
+        sum over the heads H. The n absolute values are summed with n u times the error.
+        """
+        if self.rpe == "log" and min(self.exponents) < 1.5:
+            raise ValueError(f"derived for log exponents from 3/2 on, got {min(self.exponents)}")
+        n, H = self.length, len(self.exponents)
+        return roundoff(self.weight, n, 2 * H + 15) + n * EPS * self.error
 
     def seen(self) -> "Fit":
         """This fit, or an error if rounding hides its l1 error."""
@@ -181,12 +195,23 @@ def lightest(
     return min(found, key=lambda one: one.error + EPS * one.total)
 
 
+def roundoff(total: float, n: int, H: int, dtype: str = "float64") -> float:
+    """How far rounding may move a sum of H heads, if sum |W_V| = total: (3n + H + 30) u total.
+
+    For |x_t| <= 1 and n tokens. Per head, in units of u |W_V|: a logit is off by 2 of its size,
+    whose mean over the softmax is at most 1 for lin and 2.3 for log with p >= 3/2; exp, the sum of
+    n terms and the quotient add n + 4, the sum of n values n + 1, the rounding of W_V 1; n + 19 are
+    left for second order. The sum over the heads adds H.
+    """
+    return (3 * n + H + 30) * unit(dtype) * total
+
+
 class Measured(NamedTuple):
     """Errors of a layer against a kernel, at the last token of a window of scalar tokens."""
 
     impulses: float  # sum over s of the error on a unit impulse at distance s: l1, by measurement
     random: float  # largest over random signs
-    worst: float  # at the input of the worst signs
+    worst: float  # at the input of the worst signs: the l1 error less 3 times the rounding, or more
 
     @property
     def sup(self) -> float:
@@ -202,7 +227,9 @@ def measure(attention: Attention, kernel: np.ndarray, rng: np.random.Generator) 
     """Drive a float64 layer (D = 1) with impulses, 64 draws of signs and the worst signs.
 
     `kernel` has the target's values at s = 0, ..., n-1. The worst signs are those of the
-    difference that the impulses show.
+    difference that the impulses show. If rounding moves that difference by r_s, a sign is wrong
+    only where the difference is at most r_s, which costs 2 r_s; so the worst signs miss the l1
+    error by 2 sum r_s, and by the rounding of their own output.
     """
     n = len(kernel)
     inputs = np.vstack([np.eye(n), rng.choice([-1.0, 1.0], (64, n))])

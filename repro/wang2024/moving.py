@@ -13,13 +13,14 @@ optimal         the best coefficients for given exponents, in balls, with a proo
                 better (numerics/l1.py).
 fitted          float64, least error + eps A on a window, A being the weight of the heads.
 
-In float64, a layer without normalisation forms e^{beta B - beta s} from two rounded numbers of size
-at most beta_max T or so where it matters, and its terms add up to A: the rounding that is left is
-of the order eps A (1 + beta_max T), the `floor`.
+In float64, a layer without normalisation forms e^{beta B - beta s} from two rounded numbers, of
+the size of beta_max T where it matters, and its terms add up to A: `Moving.rounding` bounds what is
+lost.
 """
 
 import functools
 import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -73,9 +74,23 @@ class Moving:
             pairs = zip(map(ball, self.alphas), map(ball, self.exponents), strict=True)
             return float(sum((abs(a) * total(b) for a, b in pairs), flint.arb(0)))
 
-    @property
-    def floor(self) -> float:
-        return EPS * self.weight * (1 + max(float(ball(b)) for b in self.exponents) * self.T)
+    def rounding(self, n: int) -> float:
+        """A bound of what rounding adds to sum_s psi x_{t-s} for |x| <= 1 and n tokens, and to
+        `error` where that is a float.
+
+        In units of u, the logit beta (B - s) is off by at most 3 beta (B + s) for lin, as beta,
+        both products and the sum are rounded; by 9 beta log B + 5 beta log s for log, where W_Q,
+        W_K and both stored logarithms are rounded too. Over the weights e^{-beta s} the mean of
+        beta s is at most 1, over s^-beta that of beta log s at most 2.3 if beta >= 3/2. exp, alpha
+        and the product with a token add 6, the sums n + H; second order is below 1 % of all.
+        `error` rounds e^{beta (B - T)} and alpha, 3 beta T for lin and 9 for log, and sums of H
+        and n terms.
+        """
+        beta = max(float(ball(b)) for b in self.exponents)
+        if self.rpe == "log" and min(float(ball(b)) for b in self.exponents) < 1.5:
+            raise ValueError("derived for log exponents from 3/2 on")
+        logits = 6 * beta * self.T if self.rpe == "lin" else 9 * beta * math.log(self.T)
+        return 1.01 * EPS * self.weight * (logits + n + 2 * self.H + 40) + n * EPS
 
     def proved_error(self) -> float:
         """An upper bound of `error` for float64 heads: over all distances, and for every B."""

@@ -279,7 +279,7 @@ def nested_errors(heads: Moving, near: int, seed: int, device: str) -> dict[str,
         "network": adaptive.largest_error(network, NESTED, tried),
         "bound": NESTED.readout.lipschitz * adaptive.attention_error([heads] * 2),
         "less": adaptive.largest_error(adaptive.cut(network, 2), NESTED, tried),
-        "rounding": 5 * math.sqrt(6) * heads.floor,  # |f|_Lip^2 = 3, two blocks
+        "lost": adaptive.rounding(NESTED, [heads] * 2, 40),
     }
 
 

@@ -168,7 +168,12 @@ def float_errors(H: int, device: torch.device | str) -> tuple[float, float]:
 
 @functools.cache
 def log_errors(m: int, device: torch.device | str) -> tuple[float, float, float]:
-    """3m log heads for SHIFTED in float64, all windows of 7: the error, the l1 error, eps A."""
+    """3m log heads for SHIFTED in float64, all windows of 7: the error, the l1 error, the rounding.
+
+    In units of u A, for H heads: a logit j x log 2 - p log s is off by 3 log 4 + 6 p log s, and
+    the mean of p log s over s^-p is at most 2.3: 18. exp, coefficient and product add 6, the sums
+    n + H. The l1 error, a float as well, has sums of n and H terms: 2 (n + H) + 60 with all.
+    """
     exponents = moving.usual_exponents("log", m)
     fits = {v: fixed.fitted("log", B, exponents, length=LONG) for v, B in SHIFTED.g.items()}
     coefficients = {v: alphas.tolist() for v, (alphas, _) in fits.items()}
@@ -176,7 +181,8 @@ def log_errors(m: int, device: torch.device | str) -> tuple[float, float, float]
     zeta = sum(1 / s ** float(exponents[0]) for s in range(1, LONG))
     A = sum(abs(float(head.W_V[0, 0])) * 4 * zeta for head in layer.heads)  # 2^(j x) <= 4
     found = errors(layer, SHIFTED, SHIFTED.windows(7)).max()
-    return float(found), max(error for _, error in fits.values()), EPS * A
+    H = len(layer.heads)
+    return float(found), max(error for _, error in fits.values()), (2 * LONG + 2 * H + 60) * EPS * A
 
 
 def interpolating(
