@@ -120,9 +120,11 @@ def _changed(path: Path) -> int:
 
 @functools.cache
 def _parts(path: Path, changed: int) -> dict[str, str]:
-    """The text of every test of a file, by its name, and of all else; comments do not count."""
+    """The text of every test of a file, by its name, and of all else but imports and comments."""
     parts = {"": ""}
     for node in ast.parse(path.read_text()).body if changed else ():
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
         name = node.name if isinstance(node, ast.FunctionDef) else ""
         part = name if name.startswith("test_") else ""
         parts[part] = parts.get(part, "") + ast.unparse(node)
