@@ -8,7 +8,7 @@ import copy
 import json
 
 from repro.results import codec
-from repro.results.schema1 import upgraded
+from repro.results.earlier import upgraded
 from repro.results.types import Results
 
 SHAPE = json.loads(r"""{

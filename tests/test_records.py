@@ -1,5 +1,6 @@
 """The record of one test: its life, its end, and damage."""
 
+import contextlib
 import json
 import os
 import signal
@@ -105,6 +106,20 @@ def test_a_forked_process_is_told_that_it_cannot_record(ours):
         assert "hand the number back" in told.read()
     ours.finish("passed")
     assert whole(ours.path).checks == []
+    assert whole(ours.path).state == "error", "a red check in a fork is lost: no pass"
+
+
+def test_a_fork_that_outlives_its_test_fails_it(ours):
+    ours.finish("passed")
+    child = os.fork()
+    if not child:
+        with contextlib.suppress(RuntimeError):
+            ours.append("checks", CHECK)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert "forked" in whole(ours.path).message
+    recorder(ours.path).finish("passed")
+    assert whole(ours.path).state == "passed", "the next run begins anew"
 
 
 HOME = Path.home()

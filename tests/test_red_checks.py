@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 CHECK = """
+import multiprocessing
 import threading
 import pytest
 
@@ -21,6 +22,12 @@ def in_a_thread(claim):
     thread = threading.Thread(target=red, args=[claim])
     thread.start()
     thread.join()
+
+def forked(claim):
+    process = multiprocessing.get_context("fork").Process(target=red, args=[claim])
+    process.start()
+    process.join()
+    claim.measured("error", 0.5, equation="(1)").at_most(theorem(1.0, "invented"))
 
 def skipped(claim):
     swallowed(claim)
@@ -54,6 +61,7 @@ CLAIMS = {  # body, verdict, a word of the reason
     "lemma-5": (MARKED.format(way="red"), "error", "must not fail as expected"),
     "lemma-6": (UNWRITABLE, "error", "the record cannot be written: RuntimeError: no words"),
     "lemma-7": (CHECK.format(way="red"), "failed", "too much"),
+    "lemma-9": (CHECK.format(way="forked"), "error", "this process was forked"),
 }
 
 
@@ -63,7 +71,7 @@ def test_whatever_becomes_of_its_exception_a_red_check_is_red_and_the_run_goes_o
     demo.claim("lemma-8")
     done = demo.run("-n2", "-p", "no:threadexception")
     assert done.returncode == 1
-    assert "7 failed, 9 passed" in done.stdout
+    assert "8 failed, 10 passed" in done.stdout
     for id, (_, verdict, why) in CLAIMS.items():
         assert demo.result(id)["verdict"] == verdict, id
         assert why in demo.result(id)["why"]

@@ -1,6 +1,7 @@
 """From the ledger and the records of all tests to `Results`, the content of results.json."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,15 @@ from repro.harness import imports, provenance, records, verdicts
 from repro.harness.ledger import Ledger, Statement
 from repro.harness.project import Project, claim_folder
 from repro.results import codec
-from repro.results.types import Coverage, Paper, Record, Result, Results, Run
+from repro.results.types import Alone, Coverage, Paper, Record, Result, Results, Run
 
 FROM_LEDGER = (
     "id", "paper", "kind", "number", "also", "section", "title", "statement", "formula", "note",
     "data", "why_all", "open", "uses", "status", "pending",
 )  # fmt: skip
+
+
+ALONE = "reference/alone.json"  # in artifacts; tools/mutants writes it
 
 
 class Assembly:
@@ -23,6 +27,7 @@ class Assembly:
     def __init__(self, project: Project, ledger: Ledger, artifacts: Path) -> None:
         self.project, self.ledger, self.artifacts = project, ledger, artifacts
         self.messages: list[str] = []
+        self._alone = self._seen_alone()
         self._ours: set[Path] = set()  # files known to be of this version
         self._files = {s.id: file for file in project.claim_files() if (s := ledger.of_file(file))}
         self._claims: dict[str, Result] = {}
@@ -38,6 +43,16 @@ class Assembly:
         found = {id: claim.verdict for id, claim in self._claims.items()}
         for id, is_solid in verdicts.solid(self.ledger, found).items():
             self._claims[id].solid = is_solid
+
+    def _seen_alone(self) -> dict[str, Alone]:
+        path = self.project.root / self.project.artifacts / ALONE
+        try:
+            return codec.decode(dict[str, Alone], files.read_json(path), str(path))
+        except FileNotFoundError:
+            return {}
+        except files.DamagedFile as damage:
+            self.messages.append(str(damage))
+            return {}
 
     def outdated(self) -> set[str]:
         """Claims with records that were written since they were read, perhaps by another run."""
@@ -100,7 +115,7 @@ class Assembly:
         code = imports.fingerprint(file, self.project.root) if file else ""
         for test in tests:
             test.stale = test.code != code
-        errata = self.ledger.errata[statement.id]
+        errata, alone = self.ledger.errata[statement.id], self._alone.get(statement.id)
         found = verdicts.verdict(statement, tests, unseen, errata)
         where = str(file.relative_to(self.project.root)) if file else None
         newest = max(tests, key=lambda test: test.started, default=None)
@@ -130,6 +145,7 @@ class Assembly:
             checks=told,  # green ones of counterexamples are told there
             controls=_all(controls, "checks"),
             tests=[test.summary() for test in tests],
+            alone=alone and replace(alone, stale=alone.code != code),
         )
 
 

@@ -123,9 +123,9 @@ class Controller:
         if lost:
             self.notices += [f"{len(lost)} claim tests were collected and did not report:", *lost]
             session.exitstatus = session.exitstatus or LOST
-        if not session.exitstatus:  # a thread may have gone red after its test had passed
-            failed = [claim for claim in self.journal.ran() if claim.verdict == "failed"]
-            disagreements += [f"{claim.id}: failed: {claim.why}" for claim in failed]
+        if not session.exitstatus:  # a thread or a fork may have gone red after its test had passed
+            failed = [claim for claim in self.journal.ran() if claim.verdict in FAILED]
+            disagreements += [f"{claim.id}: {claim.verdict}: {claim.why}" for claim in failed]
         if disagreements:
             self.notices += disagreements
             session.exitstatus = session.exitstatus or DISAGREES

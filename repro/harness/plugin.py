@@ -27,7 +27,7 @@ from repro.harness import (
 from repro.harness.checks import ClaimFailed
 from repro.harness.claim import Claim
 from repro.harness.options import Context
-from repro.harness.records import Recorder
+from repro.harness.records import FORKED, Recorder
 from repro.harness.time_limit import OutOfTime, time_limit
 
 CONTEXT = pytest.StashKey[Context]()
@@ -245,6 +245,8 @@ def _settle(report: pytest.TestReport, call: pytest.CallInfo[None], recorder: Re
         _fail(report, recorder, "error", f"a claim must not fail as expected: {NO_XFAIL}")
     elif recorder.red and not isinstance(error, ClaimFailed) and recorder.record.state in OPEN:
         _fail(report, recorder, "failed", recorder.red)
+    elif recorder.lost and recorder.record.state in OPEN:
+        _fail(report, recorder, "error", FORKED)
     elif report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         recorder.finish("not-run", reason.removeprefix("Skipped: "))

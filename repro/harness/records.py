@@ -38,6 +38,7 @@ class Recorder:
         self._written = 0.0
         self._guard = threading.Lock()
         self._later: threading.Timer | None = None
+        self._lost.unlink(missing_ok=True)
         self.write()
 
     def write(self) -> None:
@@ -54,6 +55,7 @@ class Recorder:
         once, and a red check fails the test even then.
         """
         if os.getpid() != self.record.pid:
+            self._lost.touch()
             raise RuntimeError(FORKED)
         with self._guard:
             getattr(self.record, key).append(provenance.published(entry, self.root))
@@ -90,6 +92,8 @@ class Recorder:
                 self._later.cancel()
             if state == "passed" and self.red:  # since the test was judged, by one of its threads
                 state, message = "failed", self.red
+            elif state == "passed" and self.lost:
+                state, message = "error", FORKED
             self._end(state, message)
         self.progress_path.unlink(missing_ok=True)
         self.write()
@@ -104,8 +108,21 @@ class Recorder:
             self.finish("error", message)
 
     @property
+    def lost(self) -> bool:
+        """Whether a process that was forked from this one wanted to record something."""
+        return self._lost.exists()
+
+    @property
+    def _lost(self) -> Path:
+        return _lost(self.path)
+
+    @property
     def progress_path(self) -> Path:
         return self.path.with_suffix(".progress")
+
+
+def _lost(path: Path) -> Path:
+    return path.with_suffix(".lost")
 
 
 def read(path: Path, messages: list[str] | None = None) -> Record | None:
@@ -121,6 +138,8 @@ def read(path: Path, messages: list[str] | None = None) -> Record | None:
         return None
     if record.state == "running" and not process.alive(vars(record)):
         record.state = "interrupted"
+    if _lost(path).exists() and record.state == "passed":  # by a process that outlived its test
+        record.state, record.message = "error", FORKED
     return record
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from repro import files
 from repro.files import DamagedFile
-from repro.results.schema1 import upgraded
+from repro.results.earlier import upgraded, without_retired
 from repro.results.types import SCHEMA, Results
 
 T = TypeVar("T")
@@ -45,7 +45,9 @@ def read_results(path: Path) -> Results:
     schema = found.pop("schema", None)
     if schema not in (1, SCHEMA):
         raise DamagedFile(f"{path} has schema {schema!r}, this version reads 1 and {SCHEMA}")
-    return decode(Results, upgraded(found) if schema == 1 else found, str(path))
+    if isinstance(found.get("claims"), list):
+        found = without_retired(upgraded(found) if schema == 1 else found)
+    return decode(Results, found, str(path))
 
 
 def encode(value: Any) -> Any:

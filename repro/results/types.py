@@ -195,6 +195,16 @@ class Record(Test):
         return Test(**{name: getattr(self, name) for name in Test.__dataclass_fields__})
 
 
+@dataclass(frozen=True, kw_only=True)
+class Alone:
+    """Mutants of the code that a claim executes, tried on that claim and no other test."""
+
+    seen: int
+    tried: int
+    code: str  # the fingerprint of what the claim rested on then
+    stale: bool = False  # it has another one now
+
+
 @dataclass(kw_only=True)
 class Result:
     """A statement of the ledger with what its tests found."""
@@ -235,6 +245,7 @@ class Result:
     counterexamples: list[Counterexample] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     tests: list[Test] = field(default_factory=list)
+    alone: Alone | None = None
 
     @property
     def refutations(self) -> list[Refutation]:

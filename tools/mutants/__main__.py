@@ -3,7 +3,7 @@
     python -m tools.mutants repro/wang2024/moving.py
     python -m tools.mutants repro/numerics/plateau.py --only sign
     python -m tools.mutants --budget 28800            everything, for eight hours; again: goes on
-    python -m tools.mutants --alone 8                 what does each claim see by itself?
+    python -m tools.mutants --alone 25                what does each claim see by itself?
 
 Without FILES everything that claims compute with. Each mutant meets the claims and tests that reach
 it, at smoke scale, from the fastest on, up to the first red one; one that takes far longer than the
@@ -39,8 +39,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     try:
         if options.alone:
-            claims = [root / file for file in files] or alone.claims(root)
-            return 0 if alone.go(job, claims, options.alone) else 2
+            claims, places = (
+                [root / file for file in files] or alone.claims(root),
+                alone.mistakes(root),
+            )
+            if not alone.go(job, claims, places, options.alone):
+                return 2
+            found = alone.found(root, job.folder, places)
+            every = [one for one in found if root / one.claim in claims]
+            alone.keep(root, every)
+            return alone.told(every)
         chosen = files or run.modules(root)
         found = job.go(chosen)
     except KeyboardInterrupt:

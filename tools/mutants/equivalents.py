@@ -34,7 +34,15 @@ class Same:
 
 
 def read(path: Path = LIST) -> list[Same]:
-    found: list[Same] = []
+    return [
+        one
+        for file, words, reason in listed(path)
+        for one in _entries(f"repro/{file}", words, reason)
+    ]
+
+
+def listed(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Of a list like the above: the line without indent, a line below it, and its reason."""
     file, waiting = "", []
     for line in path.read_text().splitlines():
         words = line.strip()
@@ -42,15 +50,14 @@ def read(path: Path = LIST) -> list[Same]:
         if not words or words.startswith("#"):
             continue
         if indent == 0:
-            file = f"repro/{words}"
+            file = words
         elif indent == 4:
             waiting.append(words)
         else:
-            found += [one for changes in waiting for one in _entries(file, changes, words)]
+            yield from ((file, changes, words) for changes in waiting)
             waiting = []
     if waiting:
         raise ValueError(f"{path}: no reason is given for {waiting}")
-    return found
 
 
 def _entries(file: str, words: str, reason: str) -> Iterator[Same]:

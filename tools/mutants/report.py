@@ -28,11 +28,7 @@ def write(root: Path, folder: Path, files: Iterable[str], known: Mapping[str, Re
         ]
         rows.append((file, Counter(fates.values())))
     total = sum((counts for _, counts in rows), Counter())
-    claims = []
-    for claim, states in alone.read(root, folder).items():
-        tried = {by_key[key]: state for key, state in states.items() if key in by_key}
-        missed = [place for place, state in tried.items() if state not in results.SEEN]
-        claims.append((claim, len(tried), missed))
+    claims = alone.found(root, folder, by_key.values())
     return pages.write(
         root / "artifacts/mutants.html", "mutants/page.html", rows=[*rows, ("all", total)],
         total=total, claims=claims, survivors=survivors, controls=controls.last(root), fates=FATES,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants import equivalents, operators, results
+from tools.mutants import alone, equivalents, operators, results
 
 ROOT = Path(__file__).parents[2]
 
@@ -162,6 +162,13 @@ def test_an_entry_without_a_reason_is_refused(tmp_path):
     (tmp_path / "list").write_text("code.py\n    f: 1 -> 2\n")
     with pytest.raises(ValueError, match="no reason is given"):
         equivalents.read(tmp_path / "list")
+
+
+def test_what_claims_do_not_see_by_themselves_is_still_there():
+    named = {alone.named(place) for place in alone.mistakes(ROOT)}
+    for claim, words in alone.unseen():
+        assert (ROOT / claim).is_file(), claim
+        assert words in named, (claim, words)
 
 
 def test_the_list_of_this_project_can_be_read():

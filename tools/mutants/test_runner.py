@@ -196,7 +196,7 @@ from tools.mutants import alone, run
 
 alone.modules = lambda root: ["code_of_it.py"]
 here = run.Run(Path.cwd(), Path.cwd() / "artifacts/mutants", workers=1, patience=3)
-alone.go(here, alone.claims(here.root), 50)
+alone.go(here, alone.claims(here.root), alone.mistakes(here.root), 50)
 """
 
 
@@ -222,6 +222,16 @@ def test_a_claim_meets_mutants_of_what_it_runs_without_other_tests(project, monk
         seen.key: results.result(seen, "survived", tests, project),
         alive.key: results.result(alive, "killed", tests, project, by=tests[0]),
     }
+    every = alone.found(project, folder, places.values())
+    assert (len(every), every[0].tried) == (1, len(states))
+    text = "code_of_it.py Line.at: slope * x -> slope"
+    assert text in [alone.named(place) for place, _ in every[0].missed]
+    (project / "unseen").write_text(f"demo2025/test_lemma_1.py\n    {text}\n        x is 1\n")
+    reasons = alone.unseen(project / "unseen")
+    assert reasons == {("claims/demo2025/test_lemma_1.py", text): "x is 1"}
+    monkeypatch.setattr(alone, "unseen", lambda: reasons)
+    assert "x is 1" in [why for _, why in alone.found(project, folder, places.values())[0].missed]
+    assert alone.told(every) == 1, "a survivor without a reason"
     page = report.write(project, folder, ["code_of_it.py"], log).read_text()
     assert "see 1 of" in page
     assert f"1 survive, {len(places) - 2} are not settled" in page, "not tried is not seen"

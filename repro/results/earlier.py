@@ -1,9 +1,21 @@
-"""results.json as it was before version 0.1.0, in today's form, so that `diff` reads it."""
+"""An earlier results.json in today's form, so that `diff` reads it: of schema 1, and of the first
+days of schema 2."""
 
 from typing import Any
 
 _OLD_KINDS = {"spread": "chosen"}
 _OLD_VERDICTS = {"holds-repaired": "corrected", "illustrated": "supported"}
+
+
+RETIRED = ("scope", "reason")  # fields of a claim
+
+
+def without_retired(results: dict[str, Any]) -> dict[str, Any]:
+    claims = [
+        {key: value for key, value in claim.items() if key not in RETIRED}
+        for claim in results["claims"]
+    ]
+    return {**results, "claims": claims}
 
 
 def upgraded(results: dict[str, Any]) -> dict[str, Any]:
@@ -18,7 +30,7 @@ _RUN = (
 
 
 def _claim(claim: dict[str, Any]) -> dict[str, Any]:
-    claim = {key: value for key, value in claim.items() if key not in ("scope", "reason")}
+    claim = dict(claim)
     claim |= {
         key: _OLD_VERDICTS.get(claim[key], claim[key])
         for key in ("verdict", "status")
