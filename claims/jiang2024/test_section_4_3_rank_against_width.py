@@ -4,13 +4,15 @@ With m_FF fixed a larger m_h lowers the first term of the bound and raises the s
 necessarily the best error; the bound tends to 0 when m_h and m_FF^beta / m_h^(beta+1) tend to
 infinity.
 
-False as printed, for every target and every representation of it: C_2(H, m_h), which stands in the
-bound as well, grows with m_h. (10) has orthonormal bases, and k pairs of orthonormal functions on
-tau rooms have C_2 >= pi^2 k^3 / (108 tau^(5/2)) (repro/jiang2024/complexity.py), so that m_FF =
-m_h^2, beta = 2, satisfies both conditions while the second term is at least a multiple of m_h^2.
+True where C_2(H, k) is bounded in k, as "finite complexity measures" in (16) can be read: then both
+terms of (17) tend to 0 by their form. A representation of finite rank has it, if its basis
+functions are counted up to the rank.
 
-Corrected: m_h and m_FF^beta / (C_2 m_h^(beta+1)) must tend to infinity. Then both terms of (17)
-tend to 0, by their form; for the sines and m_FF = m_h^4 they are within sqrt2 pi^2 m_h^-2 and
+Gap: with bases that do not end C_2(H, m_h) grows with m_h. (10) has orthonormal bases, and k pairs
+of orthonormal functions on tau rooms have C_2 >= pi^2 k^3 / (108 tau^(5/2))
+(repro/jiang2024/complexity.py), so that m_FF = m_h^2, beta = 2, satisfies both conditions while the
+second term is at least a multiple of m_h^2. Then m_h and m_FF^beta / (C_2 m_h^(beta+1)) must tend
+to infinity; for the sines and m_FF = m_h^4 they are within sqrt2 pi^2 m_h^-2 and
 m_h^-3, for all m_h. The best error does not grow with m_h: a larger head can repeat a smaller
 one, with queries that are 0 in its other coordinates.
 
@@ -19,9 +21,7 @@ from m_h = 1 to 32. With one layer that all waves share the error falls and leve
 ridge, ReLU interpolation). With m_FF neurons to share out it falls and rises again: finding
 rate-with-networks.
 
-Readings: orthonormal bases, as (10) prints; with systems that end with the rank a representation of
-finite rank has a bounded C_2, and for it the printed condition is enough. C_FF is that of
-interpolation, w cells in each room.
+Reading: C_FF is that of interpolation, w cells in each room.
 """
 
 import itertools

@@ -5,13 +5,14 @@ unchanged: for polynomials, measured by derivatives, and for ReLU networks on Ho
 measured by C and alpha of (91); Tietze's theorem is said to extend with the same C and alpha.
 
 Checked: least Hoelder constants of piecewise linear functions, exactly (repro/jiang2024/pieces.py).
-False as printed: values 0, 1, 2 on rooms a distance 1 apart have C = 1, in the order 0, 2, 1 they
-have C = 2, and steeper extensions; the exchange of Appendix C turns 1 into 21, a far piece moved
+False: the part on Hoelder functions. Values 0, 1, 2 on rooms a distance 1 apart have C = 1, in the
+order 0, 2, 1 they have C = 2; the exchange of Appendix C turns 1 into 21, a far piece moved
 near 10/97 into 10.
 Corrected, for pieces of one length: C~ <= C (D/g)^alpha with the diameter D of the whole set and
 the smallest gap g (proof in pieces.py); the slopes inside the pieces stay.
-Proof gap: Tietze's theorem keeps the sup norm only, and its extension turns 1 into 60/7 on a grid;
-McShane's keeps C and alpha.
+Gaps: with derivatives the measure of the pieces stays, but not that of their extensions, which is
+what a rate needs (the values above have steeper ones after the permutation). Tietze's theorem keeps
+the sup norm only, and its extension turns 1 into 60/7 on a grid; McShane's keeps C and alpha.
 Misprints: C_FF(phi_i) = max_r |phi_i| for max_r |phi_i^(r)|, as in Section 3 (the printed one has
 no derivative, and does not change); "small C, alpha" are said to be easier, where a large alpha is.
 

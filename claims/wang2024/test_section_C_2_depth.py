@@ -2,7 +2,7 @@
 
 For a target with M memories that do not depend on each other, M + 1 layers instead of two need
     width   max_k c_k instead of sum_k c_k,    and at equal extraction error heads in the ratio
-    (H^(M+1) / H^(2))^(2n) = sum_k b_k^2 / (sum_k b_k)^2  <=  1.
+    (H^(M+1) / H^(2))^(2n) <= sum_k b_k^2 / (sum_k b_k)^2  <=  1.
 We read b_k = a_k^(n+1), a_k = e^{0.01 T_k} (lin) or T_k^1.01 (log): print does not define b_k.
 
 Checked: both bounds at points worked out by hand. In rationals, for random costs and splits: both
@@ -12,8 +12,8 @@ printed one, at most 1, and for equal T it is M^-(2n+1): for M = 4 a ratio of he
 .210 at n = 1, 2, 4. In the networks that are built the neurons are counted, max against sum.
 Controls: the printed sum b^2 / (sum b)^2 is never below 1/M; unequal splits of the heads.
 
-False as printed: the equality. It is "<=" only, and no choice of the b_k makes it an equality: the
-two bounds give M^-(2n+1) for equal T_k, and sum b^2 / (sum b)^2 >= 1/M.
+Gap: "=" is printed for the first "<=". No choice of the b_k makes it an equality: the two bounds
+give M^-(2n+1) for equal T_k, and sum b^2 / (sum b)^2 >= 1/M.
 Proof of "<=": with b_k = a_k^(n+1) the left side is sum b_k^2 / (sum a_k)^(2n+2), and
 sum b_k <= (sum a_k)^(n+1), since a_k > 0. The ratio is at most 1, since sum b^2 <= (sum b)^2.
 

@@ -26,6 +26,7 @@ RECORDED = (
 STATUSES = (*RECORDED, "pending")
 LISTS = ("evidence", "uses", "tests")  # fields that hold several words
 COVERS = ("definition", "identity", "proof", "certificate", "exhaustive", "machine-checked")
+WHY = 300  # characters
 PLACES = ("statement", "proof", "text", "experiment")
 
 _WHY_ALL = re.compile(rf"({'|'.join(COVERS)}): .+", re.DOTALL)
@@ -228,6 +229,9 @@ def _erratum(path: Path, position: int, entry: Any, statements: dict[str, Statem
     ]:
         if value not in known:
             raise LedgerError(f"{where}: field {name!r}: unknown value {value!r}")
+    if len(erratum.why) > WHY:
+        told = f"has {len(erratum.why)} characters, two lines have {WHY}: the rest is for 'more'"
+        raise LedgerError(f"{where}: field 'why' {told}")
     if erratum.grade == "false" and not erratum.tests:
         told = "must name the test that stores the counterexample"
         raise LedgerError(f"{where}: field 'tests' {told}")

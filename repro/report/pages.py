@@ -41,7 +41,7 @@ OF_NUMBERS = (
 HEADINGS = {
     "false": "False statements",
     "false step": "False lines of proofs",
-    "proof gap": "Gaps in proofs",
+    "proof gap": "Gaps in arguments",
     "edge case": "Edge cases",
 }
 _ID = re.compile(r"[\w-]+/[\w-]+(\.[\w-]+)*")  # also the claim's folder: no way out of artifacts/

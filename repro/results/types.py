@@ -114,6 +114,7 @@ class Erratum:
     tests: tuple[str, ...] = ()  # functions of the statement's claim that store a counterexample
     program: str = ""  # a file that shows it with Python's standard library alone
     needs: str = ""  # what it takes to show it, where no such program can
+    more: str = ""  # what the two lines leave out; not in the letter
     sure: str = ""  # how sure we are, where it is not simply that the program computes it
     version: str = ""  # of the paper in which it was found
     source: str = ""  # what stands in the program

@@ -10,8 +10,9 @@ Proof, for both types of RPE.
 2. The residual keeps x_t in block 0. The ReLU layer reads y_k = block_k + r_k x_t with
    r_k = rho_k(0) - phi_k(0), so y_k - (X * rho_k)(t) = sum_{s >= 1} (phi_k - rho_k)(s) x_{t-s}: at
    most |rho_k - phi_k|_1 on N_+, since |x_t| <= 1.
-3. |X * rho_k| <= |rho_k|_1, so y stays in the box of half-width max_k |rho_k|_1 + E_Attn. On it
-   |FFN - f| <= E_FFN (Lemma F.6). So the error is at most E_FFN + |f|_Lip E_Attn.
+3. |X * rho_k| <= |rho_k|_1, so y stays in the box of half-width max_k |rho_k|_1 + E_Attn. For any
+   readout with |FFN - f| <= E_FFN on it the error is at most E_FFN + |f|_Lip E_Attn. (Lemma F.6
+   gives one, with a factor sqrt(M d + 1); step 6 one without.)
 4. Let phi_k be the sum of H exponentials (lin) or powers (log) that equals rho_k at s = 1, ..., H
    (kernels.py, Enough heads). Its exponents do not depend on k, so the same H heads serve all M
    blocks, and q -> 0 leaves |rho_k - phi_k|_1 <= sum_{s > H} |rho_k(s)| and as little more as one
@@ -20,16 +21,31 @@ Proof, for both types of RPE.
    e^{-beta H} <= (n / (e beta H))^n, as x^n e^-x is largest at x = n. This holds for every n >= 1.
    (B) If |rho_k(s)| <= C s^-beta, then the tail is at most C H^(1-beta) / (beta - 1), by an
    integral, and at most C H^-n / (beta - 1) for every n <= beta - 1, which all admitted n are.
-   So E_Attn <= sqrt(M) C(n, rho) H^-n for every H, with C(n, rho) a little above
-   C (n / (e beta))^n / (e^beta - 1) in (A), C / (beta - 1) in (B); no M^{n+1} is needed.
+   So E_Attn <= sqrt(M) C(n) H^-n for every H, with C(n) a little above
+   C (n / (e beta))^n / (e^beta - 1) in (A), C / (beta - 1) in (B), which fall in beta: at
+   beta = n / 99 and (n + 1) / 0.99 they depend on n and C alone. No M^{n+1} is needed.
+6. Let |f|_B < F, so that f is the mean of a relu(b.y + c) with |a| (|b|_1 + |c|) <= F (Definition
+   F.1, Proposition F.2), and draw m of these for f_m. With signs e_j, symmetrisation and
+   contraction (barron.py) leave, over all y that tokens |x_s| <= 1 make by kernels phi_k,
+     E sup |f - f_m| <= 4/m E sup |sum_j e_j a_j (b_j.y + c_j)|
+                     <= 4/m E [ sum_s |sum_j e_j a_j sum_k phi_k(s) b_jk|_2 + |sum_j e_j a_j c_j| ]
+                     <= 4/sqrt(m) (S + 1) F,    S = sum_s max_k |phi_k(s)|,
+   as E |sum_j e_j v_j|_2 <= sqrt(m) max_j |v_j|_2 and |sum_k phi_k(s) b_jk|_2 <= max_k |phi_k(s)|
+   |b_j|_1. Neither M nor d enters (`readout_bound`). For the kernels of the network S exceeds that
+   of rho by at most M C(n) H^-n, so by 1 at most if M C(n) <= H^n; else M^{n+1} C(n) / H^n >= M,
+   and with zeros for all blocks |f|_Lip |X * rho|_2 <= |f|_Lip sqrt(M) S is within the printed
+   E_Attn up to the factor S. If |rho_k(s)| <= C e^{-beta s} and beta >= 1/99, then S < 100 C, by a
+   geometric sum; if |rho_k(s)| <= C max(1, s)^-beta and beta >= 2/0.99, then S <= C (1 + zeta(2)) <
+   3 C. So with an absolute constant C, which O hides (Section 3), Theorem 6.1 holds as printed.
 
 Departures from D.1:
 - D = M d and no residual are printed. Then x_t is lost under log-RPE (s = 0 has no weight), and the
   network is not in class (7). With D = M d and the residual x_t lands in block 1.
-- The box is printed with half-width 2: that needs |rho_k|_1 <= 1.
+- The box is printed with half-width 2, which needs |rho_k|_1 <= 1, and Lemma F.6 on it without a
+  factor for its dimension. Step 6 needs neither.
 - Printed are heads of their own for each kernel, H_k = H/M, and Lemmas E.3 and E.6. Here that is
   `shared=False`, with integers that differ by at most 1, and H >= M.
-- C depends on the kernels, as the statement allows: for lambda rho it is lambda times as large.
+- If C may depend on the kernels, so do both terms: for lambda rho they are lambda times as large.
 
 No network of class (7) with these exponents does better, whatever its values, its width and its
 readout. For d = 1 all it sees of the past are x_t and the sums of e^{p_h phi_type(s)} x_{t-s} over
@@ -40,6 +56,8 @@ on N_+ of rho from the span of the heads (linear programming duality, numerics/l
 """
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -259,6 +277,18 @@ def largest_errors(
     outputs = network(torch.tensor(X, device=device))[:, -1, 0].cpu().numpy()
     errors = np.abs(outputs - norm(convolutions(rho, X)[..., 0]))
     return float(errors[:-1].max()), float(errors[-1])
+
+
+def readout_bound(together: Any, norm: Any, m: int) -> float:
+    """Step 6: 4 (S + 1) |f|_B / sqrt(m), if `together` is S = sum_s max_k |phi_k(s)|."""
+    return 4 * (float(together) + 1) * float(norm) / math.sqrt(m)
+
+
+def mean_supremum(inner: np.ndarray, values: np.ndarray) -> Any:
+    """E sup |sum_j e_j b_j.y| of step 6, exactly, for rational b (m, M), phi_k(s) (M, length)."""
+    at = inner @ values  # (m, length): what neuron j sees at s, as d = 1
+    signs = np.array(list(itertools.product((1, -1), repeat=len(inner))))
+    return abs(signs @ at).sum(1).sum() / len(signs)
 
 
 def readout_error(heads: Construction, neurons: barron.Network) -> float:
