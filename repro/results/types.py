@@ -111,10 +111,10 @@ class Erratum:
     corrected: str
     survives: str
     why: str  # the counterexample in two lines, or the line that has it right
+    more: str = ""  # what the two lines leave out; not in the letter
     tests: tuple[str, ...] = ()  # functions of the statement's claim that store a counterexample
     program: str = ""  # a file that shows it with Python's standard library alone
     needs: str = ""  # what it takes to show it, where no such program can
-    more: str = ""  # what the two lines leave out; not in the letter
     sure: str = ""  # how sure we are, where it is not simply that the program computes it
     version: str = ""  # of the paper in which it was found
     source: str = ""  # what stands in the program
