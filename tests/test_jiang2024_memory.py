@@ -105,11 +105,7 @@ def test_small_singular_values_are_certified_too():
     assert found[3] == 0
 
 
-def test_the_floor_that_is_proved_by_hand_and_below_the_singular_value():
-    share = (1 - np.exp(-1)) ** 2
-    for N, m in ((1, 0), (2, 0), (64, 0), (64, 2), (64, 4), (1024, 64)):
-        expected = np.sqrt((share * N**2 - 4 * N * m) / (N - m))
-        assert float(hankel.proved_floor(N, m)) == pytest.approx(expected, rel=1e-14)
+def test_the_floor_that_is_proved_is_0_for_many_units_and_below_the_singular_value():
     assert float(hankel.proved_floor(64, 63)) == 0
     values = [float(v) for v in hankel.rough(128, 127)]
     singular = np.linalg.svd(np.array(hankel.section(values)))[1]

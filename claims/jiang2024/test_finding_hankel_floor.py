@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import as_printed, chosen, rounding_error, theorem
+from repro.bounds import as_printed, rounding_error, theorem
 from repro.jiang2024 import hankel, recurrent
 from repro.numerics import exact
 
@@ -92,10 +92,23 @@ def test_the_floor_exceeds_the_rate(claim):
         claim.measured("m σ_(m+1) / C_RNN in float64", float(value), m=m, **over).within(
             measured, rounding_error(1e-10, "singular vectors and values of float64, some 1e-12")
         )
-        growth = float(value) / gamma**0.5
-        claim.measured("m σ_(m+1) / C_RNN / √γ", growth, **over).within(
-            0.224, chosen(0.008, "a factor γ^(1/2): γ^0.4 or γ^0.6 would change it by 12 % or more")
+
+
+PROVED_BY_HAND = {  # (1 - 1/e)^2 = 0.399576400893728; N, m and the floor
+    (16, 1): 1.597739207522,  # (102.29155862879 - 64) / 15 = 2.55277057525
+    (64, 2): 4.2590793683019,  # (1636.66493806071 - 512) / 62 = 18.13975706549
+    (8, 0): 1.7879069347004,  # (1 - 1/e) √8
+}
+
+
+@pytest.mark.certified
+def test_the_bound_of_the_proof_at_three_sizes_by_hand(claim):
+    """((1 - 1/e)^2 N^2 - 4Nm) / (N - m), and its root."""
+    for (N, m), stated in PROVED_BY_HAND.items():
+        found = claim.measured(
+            "bound of the proof", hankel.proved_floor(N, m), equation=PROVED, N=N, m=m
         )
+        found.within(stated, rounding_error(1e-12, "digits worked out by hand, 14 of them"))
 
 
 @pytest.mark.parametrize("N", [16, 64, 128], ids="N={}".format)
@@ -109,10 +122,10 @@ def test_the_bound_of_the_proof_is_below_the_certified_value(N, claim):
     claim.measured("σ_(m+1)", floor, equation="σ_(m+1) for γ = 2N, m = N/16").at_least(
         theorem(proved, PROVED)
     )
-    root = (Fraction("0.1595") * N) ** 0.5
-    claim.measured("bound of the proof", proved, equation="> √(0.1595 N)").at_least(
-        theorem(root, PROVED)
-    )
+    stated = claim.measured("bound of the proof", proved, equation="> √(0.1595 N)")
+    why = "((1 − 1/e)² − 1/4) 16/15 = 0.159548..."
+    low, high = ((Fraction(digits) * N) ** 0.5 for digits in ("0.1595", "0.1596"))
+    stated.at_least(theorem(low, why)).at_most(theorem(high, why))
 
 
 @pytest.mark.certified
@@ -121,9 +134,10 @@ def test_no_constant_is_enough(claim):
     for k in (7, 13, 15, 20, 40):
         N, m = 2**k, 2**k // 16
         value = hankel.proved_floor(N, m) * m / (1 + 2 * N)
-        least = flint.arb(N).sqrt() * flint.arb("0.0124")
+        root = flint.arb(N).sqrt()
         quotient = claim.measured("m σ_(m+1) / C_RNN", value, equation="> 0.0124 √N", N=N)
-        quotient.at_least(theorem(least, PROVED))
+        quotient.at_least(theorem(root * flint.arb("0.0124"), PROVED))
+        quotient.at_most(theorem(root * flint.arb("0.01249"), "√0.159548... / 32 = 0.012482..."))
         if k in (13, 15):
             quotient.at_least(theorem(1 if k == 13 else 2, PROVED))
 
