@@ -201,9 +201,9 @@ def test_control_the_outer_function_of_another_target_misses(claim):
 
 
 def test_control_without_shifts_the_gaps_stay(claim):
-    """a = 0: all five blocks have the same gaps. To the base 6, y_1 = 1075/1296 is 0.4551, in no block
-    [d, d + 0.0..0444] of rank 1 or 2, and y_2 = 1025/1296 is 0.4425, in none of rank 3. So (y_1, y_2)
-    is in no square, nor its image near one of a square: all g_q are 0, and all of f = xy is left."""
+    """a = 0: all five blocks have the same gaps. To the base 6, y_1 = 1075/1296 is 0.4551, in no
+    block [d, d + 0.0..0444] of rank 1 or 2, and y_2 = 1025/1296 is 0.4425, in none of rank 3. So
+    (y_1, y_2) is in no square, its image beside all of theirs: all g_q are 0, all of xy is left."""
     at = np.array([[1075, 1025]])
     (largest, _), _ = errors(TARGETS["xy"][0], superposition.RANKS, at, shift=0)
     claim.measured(LEFT, largest[-1], equation=A_1, target="xy").at_least(
