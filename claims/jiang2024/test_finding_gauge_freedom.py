@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from repro.bounds import rounding_error, theorem
 from repro.jiang2024 import gauge, model
 from repro.jiang2024.pictures import tasks as pictures
-from repro.numerics import arrays, exact, logarithms, roundoff
+from repro.numerics import arrays, exact, logarithms
 
 unit = st.integers(0, 12).map(lambda k: Fraction(k, 12))
 coefficients = st.tuples(*[st.integers(1, 5)] * 3)
@@ -137,7 +137,7 @@ def test_the_coupling_is_recovered_in_float64(claim):
     # (with the exponential), so an average of numbers in [0, 1] by 30u/4 (softmax.py), by 7u for
     # normalising and 6u for summing; exp and log add 4u: h by 25u. Then h - u and two quotients.
     in_w = (26 / (v - u).abs() + 2) / (w * (1 - w))
-    allowed = 1.01 * roundoff.unit("float64") * (in_w + 30)
+    allowed = 1.01 * 2**-53 * (in_w + 30)
     claim.measured(
         "largest error of D over its bound", float((off / allowed).max()), equation=RECOVERED
     ).at_most(
@@ -200,7 +200,7 @@ def test_figure_two_attentions_of_one_target(claim):
     # by 12u/4, and 13u for normalising and summing. H': log g, its sum with rho and the difference
     # from the largest by 24u, so 26u and 52u/4, and 17u for quotients and sums.
     claim.measured("largest |H′ − H|", off, equation="H′ = H").at_most(
-        rounding_error(46 * roundoff.unit("float64"), "16u for H and 30u for H′")
+        rounding_error(46 * 2**-53, "16u for H and 30u for H′")
     )
     weights = {"ρ = −log |u − v|": H.weights(x), "ρ + 8 log(1 + v)": moved.weights(x)}
     largest = {name: w.argmax(-1).tolist() for name, w in weights.items()}
