@@ -125,8 +125,8 @@ def test_printed_the_volume_is_dropped(claim):
         "τ |I| |F − F̂| ≤ τ |F − F̂|, whatever the volume |I| is",
         input={"tau": 1, "I": "[0, 2]", "F": 0, "F^": "1/10"},
         measured=summed_error([0] * 5, [Fraction(1, 10)] * 5, [Fraction(2)]),
-        expected=Fraction(1, 10), relation="<=", equation="(39)", program=error_over_a_room_of_length_2,
-        c="1/10",
+        expected=Fraction(1, 10), relation="<=", equation="(39)",
+        program=error_over_a_room_of_length_2, c="1/10",
     )  # fmt: skip
 
 
