@@ -120,6 +120,15 @@ def test_part_2_equal_outputs_have_equal_maxima(claim):
     claim.measured("different outputs", len(found), equation="B.1 (2)").equals(5**3)
 
 
+@pytest.mark.exact
+def test_the_hard_maximum_by_hand(claim):
+    """log 3 is the largest of log 2, log 3 and log 1/2; two maxima share."""
+    logits = arrays.each(logarithms.Log, rationals([[2, 3, "1/2"], [5, 1, 5]]))
+    found = model.hard_max(logits).ravel().tolist()
+    stated = rationals([0, 1, 0, "1/2", 0, "1/2"]).tolist()
+    claim.measured("weights", found, equation="B.1 (2)").equals(stated)
+
+
 def test_control_part_2_without_injectivity_over_letters(claim):
     found = by_letters(not_injective)
     several = sum(len(tables) > 1 for tables in found.values())
