@@ -49,8 +49,8 @@ def compare(x, errors):
         x,
     )
     left = max((abs(a) for a in target(x) - network(x)), key=float)
-    cut = rate.truncated(coupling, sigma, x).target().logits(x)
-    delta = target.logits(x) - cut
+    tail = couplings.Coupling(np.concatenate([0 * sigma, coupling.sigma[m:]]))
+    delta = tail.rho(x, x)
     moved = max((max(row, key=float) - min(row, key=float) for row in delta), key=float)
     waves = K * rate.network_error(sigma, ROOT, [flint.arb(e)] * m)
     f, F = flint.arb(K * e_f), flint.arb(e_F)

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import exactly
-from repro.jiang2024 import model, networks
+from repro.jiang2024 import model
 from repro.numerics import arrays, exact, logarithms
 
 ORDERS = {  # of the matrix e^((W_Q h_i) . W_K h_j), row i and column j, to the weights of column t
@@ -40,13 +40,22 @@ def averages(net, xs, order):
 
 
 def drawn(seed, tau=3):
+    """f^ = (x_1, x_2, 1 + x_1 x_2) at integers; integers in W_K and W_V, logarithms in W_Q."""
     rng = np.random.default_rng(seed)
-    return networks.drawn(rng, 2, 2, 2, 2), networks.tokens(rng, tau, 2)
+
+    def integers(low, high, *shape):
+        return exact.rationals(rng.integers(low, high, shape))
+
+    def f(x):
+        return np.concatenate([x, 1 + x[:, :1] * x[:, 1:]], axis=-1)
+
+    W_Q = arrays.each(logarithms.Log, integers(1, 4, 2, 3))
+    W_K, W_V = integers(-1, 2, 2, 3), integers(-2, 3, 2, 3)
+    return model.Transformer(f, W_Q, W_K, W_V, lambda z: z[..., 0]), integers(-1, 3, tau, 2)
 
 
 def differ(net, xs, order):
-    ours = net.transformer().target().averages(xs)
-    return int((ours != averages(net, xs, order)).sum())
+    return int((net.target().averages(xs) != averages(net, xs, order)).sum())
 
 
 @pytest.mark.exact
@@ -66,8 +75,8 @@ def test_the_printed_formula_names_the_same_class(claim):
     wrong = 0
     for seed in range(claim.at_scale(smoke=5, laptop=30, paper=300)):
         net, xs = drawn(seed)
-        other = networks.Networks(net.f, net.W_K, net.W_Q, net.W_V, net.F)
-        ours = other.transformer().target().averages(xs)
+        other = model.Transformer(net.f, net.W_K, net.W_Q, net.W_V, net.F)
+        ours = other.target().averages(xs)
         wrong += int((ours != averages(net, xs, "printed")).sum())
     claim.measured("averages that differ", wrong, equation="(5), (53)").equals(0)
 
