@@ -94,8 +94,7 @@ def test_small_singular_values_are_certified_too():
     assert found[3] == 0
 
 
-def test_the_floor_that_is_proved_is_0_for_many_units_and_below_the_singular_value():
-    assert float(hankel.proved_floor(64, 63)) == 0
+def test_the_floor_that_is_proved_is_below_the_singular_value():
     values = [float(v) for v in hankel.rough(128, 127)]
     singular = np.linalg.svd(np.array(hankel.section(values)))[1]
     assert float(hankel.proved_floor(64, 4)) < singular[4]

@@ -71,6 +71,23 @@ def test_the_only_singular_value_is_eps_times_204(claim):
     claim.measured("squares of σ / ε", found, equation="(10)").equals(stated)
 
 
+@pytest.mark.exact
+def test_three_tokens_by_hand(claim):
+    """e^eps = 2: rows in the ratios 1 : 2 : 4, 1 : 4 : 16 and 1 : 8 : 64. With a = 1/2, b = 1/8 the
+    image of u_2 is nearest to that of u_1: ratios 1/3, 2/3, 4/3, so delta = 4 (1 - 1/3) - 1/3, or
+    7/3 (187/73 for t = 3 seen as 2, 257/73 as 1). For sup = 7 and Lip = 1 the bound of K_F is
+    tau (sup / delta + Lip) / (b min w) = 3 (3 + 1) 8 73. And b = 1/2 (1 - 1/3) / (1 + 1/3) = 1/4
+    has delta = 1."""
+    forms, half = representation, flint.fmpq(1, 2)
+    w = forms.rank_one(3, 2)
+    stated = [["1/7", "2/7", "4/7"], ["1/21", "4/21", "16/21"], ["1/73", "8/73", "64/73"]]
+    weights = claim.measured("weights", w.ravel().tolist(), equation="ρ = ε t s")
+    weights.equals(exact.rationals(stated).ravel().tolist())
+    found = forms.Representation(H, w, a=half, b=half / 4).lipschitz_bound(7, 1)
+    claim.measured("bound of K_F", found, equation="K_F").equals(7008)
+    claim.measured("b that makes δ one", forms.spread(w, half), equation="K_F").equals(half / 2)
+
+
 def lipschitz(k):
     """K_F from below and from above, for the f and rho of `form`; sup norms.
 
