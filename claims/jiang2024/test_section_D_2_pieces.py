@@ -238,14 +238,6 @@ def test_tietze_keeps_the_sup_norm_and_not_the_constant(claim):
     )
 
 
-@pytest.mark.construct
-def test_the_exchange_of_appendix_C(claim):
-    pieces = in_order()
-    after = pieces.permuted(exchanged())
-    constants = int(pieces.hoelder().p), int(after.hoelder().p)
-    claim.measured("Lipschitz constants", constants, equation="(91)").equals((1, 21))
-
-
 @pytest.mark.parametrize("gap", [10, 1000, 100_000], ids="g=1/{}".format)
 def test_control_without_a_gap_there_is_no_bound(gap, claim):
     """0, 0, 1 on rooms of which the first two nearly touch, the third is a distance 1 away."""
