@@ -34,27 +34,16 @@ def test_the_supremum_of_nothing_is_nothing(first):
     assert memory.C_2(memory.Kernel(first)) == 0
 
 
-def test_the_supremum_may_be_late():
-    """t = 0: 1/100; the exponential e^{-t/50} is heard where the spike has ended. And behind one of
-    the other sign: a (e^-t/50 - e^-t/40), times e^{t/51}; for a = 10 it exceeds 2 long before."""
-    slow = memory.Exponential(1, rational("1/50"))
-    kernel = memory.Kernel(["-99/100"], (slow,))
+def test_the_supremum_may_be_where_a_spike_has_ended():
+    """t = 0: 1/100; the exponential e^{-t/50} is heard from t = 1 on."""
+    kernel = memory.Kernel(["-99/100"], (memory.Exponential(1, rational("1/50")),))
     assert float(memory.C_2(kernel)) == pytest.approx(np.exp(1 / 51 - 1 / 50), rel=1e-13)
-    t = np.arange(5000)
-    for a in (1, 10):
-        heard = a * np.exp(t / 51) * (np.exp(-t / 50) - np.exp(-t / 40))
-        assert heard.argmax() > 300
-        terms = memory.Exponential(a, rational("1/50")), memory.Exponential(-a, rational("1/40"))
-        found = float(memory.C_2(memory.Kernel(terms=terms)))
-        assert found == pytest.approx(heard.max(), rel=1e-12)
 
 
-def test_signs_rates_and_rough_kernels_by_hand():
+def test_signs_and_rough_kernels_by_hand():
     assert [hankel.sign(s) for s in range(16)] == [
         1, 1, 1, -1, 1, 1, -1, 1, 1, 1, 1, -1, -1, -1, 1, -1,
     ]  # fmt: skip
-    assert float(hankel.printed_rate(3, 2, 4)) == 1.5
-    assert float(hankel.register_rate(3, 2, 6)) == pytest.approx(8 * np.exp(-2), rel=1e-14)
     rho = hankel.rough(2, 4)
     assert [float(v) for v in rho] == pytest.approx([1, np.exp(-0.5), np.exp(-1), -np.exp(-1.5)])
     values = [0.5**s + (-0.3) ** s for s in range(20)]
@@ -105,12 +94,7 @@ def test_small_singular_values_are_certified_too():
     assert found[3] == 0
 
 
-def test_the_floor_that_is_proved_by_hand_and_below_the_singular_value():
-    share = (1 - np.exp(-1)) ** 2
-    for N, m in ((1, 0), (2, 0), (64, 0), (64, 2), (64, 4), (1024, 64)):
-        expected = np.sqrt((share * N**2 - 4 * N * m) / (N - m))
-        assert float(hankel.proved_floor(N, m)) == pytest.approx(expected, rel=1e-14)
-    assert float(hankel.proved_floor(64, 63)) == 0
+def test_the_floor_that_is_proved_is_below_the_singular_value():
     values = [float(v) for v in hankel.rough(128, 127)]
     singular = np.linalg.svd(np.array(hankel.section(values)))[1]
     assert float(hankel.proved_floor(64, 4)) < singular[4]

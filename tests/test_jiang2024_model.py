@@ -85,13 +85,7 @@ def test_round_off_is_the_bound_of_the_text_entry_by_entry():
     assert (first.neurons, last.neurons) == (6, 6)
 
 
-def test_bounds_of_a_known_move():
-    """Two values 0 and 3, delta = (-1, 1): omega = 2, |delta|_2 = sqrt 2, |delta|_1 = 2."""
-    values, delta = torch.tensor([[0.0], [3.0]]), torch.tensor([-1.0, 1.0])
-    found = [bound.item() for bound in softmax.bounds(values, delta).values()]
-    assert found == pytest.approx([3 * math.tanh(0.5), 1.5, 1.5, 3])
-    values = torch.tensor([[3.0, 4.0], [0.0, 1.0]])  # |(3, 4)| = 5, times half of |1| + |-1|
-    assert [*softmax.bounds(values, -delta).values()][-1].item() == pytest.approx(5)
+def test_bounds_of_many_sequences_at_once():
     values, delta = uniform(4, 6, 2), uniform(4, 6)
     D = [float(max((a - b).norm() for a in row for b in row)) for row in values]
     omega = [float(max(row) - min(row)) for row in delta]

@@ -13,10 +13,11 @@ it; for larger rooms the factor is needed (and in (43) and (46), which drop it t
 
 Checked, in rationals: (35)-(36) for random broken lines F and F^, whose K_F is their steepest
 slope; equality if the two errors point in one direction; the averages. For F^ = F + c the sum in
-(37) is tau |I| c.
+(37) is tau |I| c, for F^ = F + a tent half of tau |I| |F - F^|.
 """
 
 import itertools
+import math
 from fractions import Fraction
 
 import pytest
@@ -86,17 +87,27 @@ def test_averages_stay_between_the_values(claim):
     claim.for_all("averages outside", tokens, outside, equation="(39)", examples=examples)
 
 
-def summed_error(tau, volume, c):
-    """(37) for F^ = F + c: the integrand is c for every t and every x."""
-    return tau * volume * c
+def summed_error(F, F_hat, lengths):
+    """(37) for tokens in [0, L_t] and h^_t = x_t / L_t, where F^ >= F: by trapezoids, exactly."""
+    volume, errors = math.prod(lengths), [b - a for a, b in zip(F, F_hat, strict=True)]
+    cells = [Fraction(a + b, 2) for a, b in itertools.pairwise(errors)]
+    return sum(volume / length * (length / 4 * sum(cells)) for length in lengths)
+
+
+F_AND_ERRORS = [0, 3, -1, 2, 5], {"constant": [1, 1, 1, 1, 1], "tent": [0, 1, 2, 1, 0]}
 
 
 @pytest.mark.parametrize("volume", ["1/2", "1", "2"], ids="volume={}".format)
 @pytest.mark.exact
-def test_a_constant_error_is_multiplied_by_the_volume(volume, claim):
-    c, size = Fraction(1, 10), Fraction(volume)
-    found = summed_error(3, size, c)
-    claim.measured("(37) over τ |F − F̂|", found / (3 * c), equation="(38)").equals(size)
+def test_the_error_is_multiplied_by_the_volume(volume, claim):
+    """tau = 3. A constant error attains (38); the mean of a tent is half of its largest value."""
+    F, errors = F_AND_ERRORS
+    size, lengths = Fraction(volume), [Fraction(volume), Fraction(1, 2), Fraction(2)]
+    for name, share in (("constant", 1), ("tent", Fraction(1, 2))):
+        found = summed_error(F, [a + b for a, b in zip(F, errors[name], strict=True)], lengths)
+        over = claim.measured("(37) over τ |F − F̂|", found / (3 * max(errors[name])),
+                              equation="(38)", error=name)  # fmt: skip
+        over.equals(share * size).at_most(theorem(size, "τ |I| |F − F̂|"))
 
 
 def error_over_a_room_of_length_2(c):
@@ -113,8 +124,9 @@ def test_printed_the_volume_is_dropped(claim):
     claim.counterexample(
         "τ |I| |F − F̂| ≤ τ |F − F̂|, whatever the volume |I| is",
         input={"tau": 1, "I": "[0, 2]", "F": 0, "F^": "1/10"},
-        measured=summed_error(1, 2, Fraction(1, 10)), expected=Fraction(1, 10), relation="<=",
-        equation="(39)", program=error_over_a_room_of_length_2, c="1/10",
+        measured=summed_error([0] * 5, [Fraction(1, 10)] * 5, [Fraction(2)]),
+        expected=Fraction(1, 10), relation="<=", equation="(39)",
+        program=error_over_a_room_of_length_2, c="1/10",
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import theorem
+from repro.bounds import rounding_error, theorem
 from repro.jiang2024 import model, softmax
 from repro.numerics import exact, logarithms
 
@@ -236,6 +236,29 @@ def test_control_a_constant_lower_by_one_percent_fails(name, claim):
     claim.measured("constant needed", found, equation=name).at_least(
         theorem(allowed, "the constant is approached as ω → 0")
     )
+
+
+PINNED = {  # values f_s, delta; D, ω, |δ|₂, sup|f|, |δ|₁, and from these the four bounds
+    # 10, 3, 3, 5, 5: 10 tanh(3/4), 10 · 3/4, 10 · 3/√8, 5 · 5/2
+    "three values in the plane": (
+        [[3, -4], [-3, 4], [0, 0]], [2, 2, -1], [6.3514895238728742, 7.5, 10.606601717798213, 12.5],
+    ),
+    # 1, 4, 4, 2, 4: tanh 1, 4/4, 4/√8 = √2, 2 · 4/2
+    "two numbers": ([[1], [2]], [4, 0], [0.7615941559557649, 1, 1.4142135623730951, 4]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PINNED)
+@pytest.mark.exact
+def test_the_bounds_are_those_worked_out_by_hand(case, claim):
+    import torch
+
+    values, delta, by_hand = PINNED[case]
+    found = softmax.bounds(*(torch.tensor(v, dtype=torch.float64) for v in (values, delta)))
+    for (name, bound), stated in zip(found.items(), by_hand, strict=True):
+        claim.measured("bound", bound.item(), equation=name).within(
+            stated, rounding_error(1e-15 * stated, "9 u for a handful of operations, u = 2^-53")
+        )
 
 
 @pytest.mark.construct

@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import exactly, stderr, theorem
+from repro.bounds import exactly, rounding_error, stderr, theorem
 from repro.jiang2024 import couplings, rate
 from repro.numerics import exact
 
@@ -99,6 +99,14 @@ def test_closed_form_for_the_tails_of_powers(key, claim):
     coupling = couplings.Coupling(tail, key)
     x = exact.rationals([flint.fmpq(j, n) for j in range(n)])[:, None]
     delta = coupling.rho(x, x)
+    # sin(2 pi i/4) is 1, 0, -1, 0, ...: 2 sin sin at (1/4, 1/4), 2 sin cos at (1/4, 0)
+    quarter, place = exact.rationals([["1/4"]]), exact.rationals([["1/4" if key == "sin" else 0]])
+    signs = {3: 1, 5: 1, 7: 1} if key == "sin" else {3: -1, 5: 1, 7: -1}
+    by_hand = sum(2 * sign / flint.arb(i**3).sqrt() for i, sign in signs.items())
+    off = abs(coupling.rho(quarter, place)[0, 0] - by_hand)
+    claim.measured("δ(1/4, v) less its sum by hand", off, equation="(10)").at_most(
+        rounding_error(flint.fmpq(1, 10**13), "balls of 53 bits")
+    )
     pairs, diagonal = (delta * delta).sum() / n**2, (delta.diagonal() ** 2).sum() / n
     left = tau * (tau - 1) * pairs + tau * diagonal
     closed = tau * rate.row_error(sigma, sigma[:m], tau, key)
@@ -121,6 +129,12 @@ def test_sampled_sequences_agree(key, claim):
     x = torch.tensor(claim.rng("tokens").random((draws, tau, 1)), device=claim.device)
     network = rate.truncated(coupling, coupling.sigma[:m], x)
     delta = coupling.target().logits(x) - network.target().logits(x)
+    u, i = x[0].cpu().numpy(), np.arange(m + 1, 65)  # delta once more, term by term
+    waves = np.sin(2 * np.pi * u * i), getattr(np, key)(2 * np.pi * u * i)
+    apart = np.abs(delta[0].cpu().numpy() - 2 * (waves[0] / i**2) @ waves[1].T).max()
+    claim.measured("distance of δ from its sum", apart, equation="(10)").at_most(
+        rounding_error(1e-13, "900 2^-53: waves off by (2πi + 20) 2^-53 on both sides, 64 terms")
+    )
     sums = (delta**2).sum((-1, -2))
     error = 4 * (sums.std() / math.sqrt(draws)).item()
     closed = tau * float(rate.row_error(coupling.sigma, coupling.sigma[:m], tau, key))

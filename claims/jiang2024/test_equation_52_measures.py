@@ -97,6 +97,35 @@ def test_corrected_the_measures_bound_the_errors(claim):
     claim.for_all(name, cases(), excess, equation="(52), corrected", examples=examples)
 
 
+half, quarter, one = Fraction(1, 2), Fraction(1, 4), Fraction(1)
+BY_HAND = {  # case: (50)-(51) over tau^2, and the corrected bound
+    # errors C (2/4)^2: 1/8, 1/16 and 0, 1/4; (4 + 3/16 + 1/128 + 1/4) / 2 + 3/16, and
+    # 3/2 (36/2 + 5/2 (2/4)^2)
+    "two pairs": (
+        Case(1, 2, 2, 6 * one, half, [6, 3, 2], one,
+             [(half, quarter), (0, one)], (quarter, half), 4),
+        (Fraction(617, 256), Fraction(447, 16)),
+    ),
+    # errors C/4: 1/4, 1/8; (1/4 + 3/8 + 1/32) / 4 + 1/4, and max(3/4, 1) (4/3 + 5/2 / 4)
+    "one pair": (
+        Case(2, 1, 1, 2 * one, quarter, [2, half], one, [(one, half)], (one, 0), 4),
+        (Fraction(53, 128), Fraction(47, 24)),
+    ),
+    # nothing but F and f: errors 1/3 and 1/6, and the bound is attained
+    "the readout alone": (
+        Case(1, 1, 1, 0 * one, 0 * one, [], one, [(0, 0)], (one, half), 3), (half, half),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+@pytest.mark.exact
+def test_both_sides_of_three_cases_by_hand(name, claim):
+    case, stated = BY_HAND[name]
+    found = [errors_on_one_line(case), corrected(case, C_0(case))]
+    claim.measured("both sides", found, equation="(50)-(52), corrected").equals(list(stated))
+
+
 @pytest.mark.parametrize("alpha", [1, 2, 3], ids="alpha={}".format)
 @pytest.mark.exact
 def test_the_tail_is_below_the_integral(alpha, claim):

@@ -16,13 +16,14 @@ far from the origin" is not so, and C_RNN is not monotone: a spike of height e^-
 C_RNN = e^10, the larger kernel e^{-t/2} has 3. One infimum mends it (Proposition 6.3).
 """
 
+import math
 from fractions import Fraction
 
 import flint
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import rounding_error, theorem
+from repro.bounds import exactly, rounding_error, theorem
 from repro.jiang2024 import memory, recurrent
 from repro.numerics import exact, logarithms
 
@@ -76,6 +77,31 @@ def test_of_sums_of_exponentials_in_balls(name, claim):
     claim.measured("distance of C_2 from the largest value", off_2, equation="(77)").at_most(tiny)
 
 
+@pytest.mark.certified
+def test_two_exponentials_by_hand(claim):
+    """rho(t) = 3 2^-t - 2 (-3)^-t is 1, 13/6, 19/36, -> C_1 = 1 + 1/log 2, and C_2 is taken at
+    t = 1: e^(1/C_1) 13/6 = 3.26 against 1 and e^(2/C_1) 19/36 = 1.20; later ones are smaller."""
+    kernel = SUMS["3 2^-t - 2 (-3)^-t"][0]
+    tiny = rounding_error(1e-14, "radii of balls of 53 bits")
+    for t, value in enumerate((Fraction(1), Fraction(13, 6), Fraction(19, 36))):
+        claim.measured("ρ(t)", kernel.ball(t), equation="(75)", t=t).within(value, tiny)
+    log = flint.arb(2).log()
+    off = abs(memory.C_2(kernel) - (log / (1 + log)).exp() * flint.fmpq(13, 6))
+    claim.measured("distance of C_2 from 13/6 e^(1/C_1)", off, equation="(77)").at_most(tiny)
+
+
+@pytest.mark.parametrize("a", [1, 10], ids="a={}".format)
+@pytest.mark.certified
+def test_the_supremum_may_be_late(a, claim):
+    """a (e^-t/50 - e^-t/40), times e^(t/51), is largest where e^(t/200) is (1/40 - 1/51) over
+    (1/50 - 1/51), 55/4: at t = 524, long after one of the two is below a by half."""
+    kernel = summed((a, Fraction(1, 50)), (-a, Fraction(1, 40)))
+    times, exp = range(2000), math.exp
+    heard = max(a * exp(t / 51) * (exp(-t / 50) - exp(-t / 40)) for t in times)
+    found = claim.measured("C_2", memory.C_2(kernel), equation="(77)", a=a)
+    found.within(heard, rounding_error(1e-12 * a, "exponentials of arguments up to 50"))
+
+
 @pytest.mark.parametrize("T", [0, 1, 3, 10], ids="T={}".format)
 @pytest.mark.certified
 def test_of_one_spike(T, claim):
@@ -127,7 +153,7 @@ def test_the_kernel_of_a_stable_network_is_in_the_space(claim):
     kernel = summed((slow, Log("3/2"), -1), (fast, Log(2)))
     wrong = sum(
         value != slow * exact.rational("-2/3") ** s + fast / exact.rational(2) ** s
-        for s, value in enumerate(rnn.kernel(20)[:, 0])
+        for s, value in zip(range(20), rnn.kernel(20)[:, 0], strict=True)
     )
     claim.measured("values of the kernel that differ", wrong, equation="(74)").equals(0)
     C_1 = memory.C_1(kernel)
@@ -137,6 +163,34 @@ def test_the_kernel_of_a_stable_network_is_in_the_space(claim):
     claim.record("bound", allowed)
     claim.measured("C_1 of a stable RNN", C_1, equation="(79)").at_most(
         theorem(allowed, "|c W^s U|² ≤ A q^s")
+    )
+
+
+DECAYS = {  # W, U, c of two networks, and A, q of |c W^s U|² <= A q^s
+    # P = 1 + P/4 = 4/3, so q = 1 - 3/4, A = 1: the kernel is 2^-s, and 4^-s is attained
+    "one unit": (([["1/2"]], [[1]], [1]), (1, Fraction(1, 4))),
+    # P = diag(1, 1 + 1/4), so q = 1 - 4/9 and A = 1 times 5/4; the kernel is 0, 1/2, 0, ...
+    "one feeds the other": (
+        ([[0, "1/2"], [0, 0]], [[0], [1]], [1, 0]), (Fraction(5, 4), Fraction(5, 9)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECAYS)
+@pytest.mark.exact
+def test_the_decay_of_two_networks_by_hand(name, claim):
+    weights, stated = DECAYS[name]
+    found = recurrent.decay(recurrent.LinearRNN(*map(exact.rationals, weights)))
+    claim.measured("A and q", list(found), equation="(79)").equals(list(stated))
+
+
+def test_control_an_unstable_network_has_no_decay(claim):
+    """W = 2: the kernel 2^s is above A q^s for every q < 1 in the end; `decay` refuses it."""
+    rnn = recurrent.LinearRNN(*map(exact.rationals, ([[2]], [[1]], [1])))
+    with pytest.raises(ValueError, match="every eigenvalue of W inside the unit circle"):
+        recurrent.decay(rnn)
+    claim.measured("c W^s U", rnn.kernel(11)[10, 0], equation="(79)", s=10).at_least(
+        exactly(2**10, "2^s")
     )
 
 
@@ -169,14 +223,15 @@ def test_control_a_power_has_no_decay_time(claim):
         )
 
 
-def test_control_without_the_one_the_supremum_can_be_infinite(claim):
-    """rho(t) = t 2^-t has the decay time 1/log 2, and 2^t rho(t) = t; with the 1, C_2 is finite."""
-    t, half = 1000, exact.rational("1/2")
-    claim.measured("e^(t/β) ρ(t)", 2**t * t * half**t, equation="(77)", t=t).at_least(
-        theorem(t, "2^t t 2^−t = t")
+def test_control_without_the_one_the_supremum_can_be_as_large_as_you_like(claim):
+    """rho(t) = 1000 (2^-t - 2.002^-t) <= t 2^-t has the decay time 1/log 2, and 2^t rho(t) tends to
+    1000; with the 1, C_2 is below 1.4, whatever number stands for 1000."""
+    t = 20_000
+    kernel = summed((1000, Log(2)), (-1000, Log(Fraction(2002, 1000))))
+    loud = kernel.ball(t) * flint.arb(2) ** t
+    claim.measured("e^(t/β) ρ(t)", loud, equation="(77)", t=t).at_least(
+        theorem(999, "1000 (1 − 1.001^(−t)), and 1.001^20000 > 10⁸")
     )
-    C_1 = 1 + 1 / flint.arb(2).log()
-    largest = max(((t / C_1).exp() * t / flint.arb(2) ** t for t in range(1, 400)), key=float)
-    claim.measured("C_2 with the 1", largest, equation="(77)").at_most(
+    claim.measured("C_2 with the 1", memory.C_2(kernel), equation="(77)").at_most(
         theorem(1.4, "t e^(−at) ≤ 1/(ea), a = log 2 − 1/C_1 > 0.28")
     )

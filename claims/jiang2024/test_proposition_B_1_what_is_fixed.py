@@ -120,6 +120,15 @@ def test_part_2_equal_outputs_have_equal_maxima(claim):
     claim.measured("different outputs", len(found), equation="B.1 (2)").equals(5**3)
 
 
+@pytest.mark.exact
+def test_the_hard_maximum_by_hand(claim):
+    """log 3 is the largest of log 2, log 3 and log 1/2; two maxima share."""
+    logits = arrays.each(logarithms.Log, rationals([[2, 3, "1/2"], [5, 1, 5]]))
+    found = model.hard_max(logits).ravel().tolist()
+    stated = rationals([0, 1, 0, "1/2", 0, "1/2"]).tolist()
+    claim.measured("weights", found, equation="B.1 (2)").equals(stated)
+
+
 def test_control_part_2_without_injectivity_over_letters(claim):
     found = by_letters(not_injective)
     several = sum(len(tables) > 1 for tables in found.values())
@@ -275,6 +284,13 @@ def test_part_3_corrected_the_same_F_and_f_leave_only_a_function_of_u(claim):
 
     name = "outputs that differ for c(u), or agree for 1 + v"
     claim.for_all(name, distinct, wrong, equation="B.1 (3), corrected", examples=few(claim))
+    # (1, 1/2, 1): the mean is 3/4 = 1 - w/2, so w = 1/2 and e^D = 2 w/(1 - w) = 2, or (1/v)/(1/u)
+    # (1/2, 1, 1/2, 1/2): it is 4/7 = (1 + w)/2, so w = 1/7 and e^D = 3 w/(1 - w) = 1/2
+    for u, v, tau, stated in ((1, "1/2", 3, 2), ("1/2", 1, 4, "1/2")):
+        x = rationals([u, v, *[u] * (tau - 2)])[:, None]
+        found = gauge.recovered(first(x)[0], x[0, 0], x[1, 0], tau)
+        told = claim.measured("e^D recovered", found, equation="B.1 (3), corrected", tau=tau)
+        told.equals(exact.rational(stated))
 
 
 def test_control_part_3_with_the_same_F_and_f_the_gauge_shows(claim):

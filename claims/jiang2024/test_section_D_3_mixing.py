@@ -23,7 +23,6 @@ import pytest
 
 from repro.bounds import as_printed, rounding_error, theorem
 from repro.jiang2024 import mixing
-from repro.numerics import roundoff
 
 PRINTED = ("1.265", "0.5", "0.4")  # D.3, after (101)
 
@@ -102,7 +101,7 @@ def off(function, A, twice, i, j):
 def test_the_sampled_matrix_has_the_same_spectrum(N, claim):
     """On i/N, N >= 5, the trapezoidal rule integrates products of these harmonics exactly."""
     found = mixing.sampled(mixing.mixed, np.arange(N) / N)
-    u = roundoff.unit("float64")
+    u = 2**-53
     # 2 pi x and a + b are off by 4u and 5u times 4 pi at most, so an entry by 2 (50 + 63 + 6) u.
     why = "Weyl; entries off by 240u, and 32 N u times 3 for the decomposition"
     rounded = rounding_error((240 + 96 * N) * u, why)
