@@ -192,13 +192,6 @@ def test_errors_of_bumps_are_those_of_polynomials_through_chebyshevs_points(rpe)
     assert bumps.errors([4, 9], 30) == pytest.approx(stated, rel=1e-9)
 
 
-def test_certificate_of_one_and_two_exponentials_by_hand():
-    """u = 1/2: one trial, P(N >= 1) = 1/3. u = 1/2 and 1/3: 1/12 for both, 1/2 for one or both."""
-    half, third = Fraction(1, 2), Fraction(1, 3)
-    assert k.certificate([half]) == [-Fraction(1, 3)]
-    assert k.certificate([half, third]) == [-Fraction(1, 12), Fraction(1, 2)]
-
-
 def test_the_floor_of_an_alternating_kernel_is_below_every_optimum():
     """Random exponents, both kinds."""
     rng, kernel = np.random.default_rng(5), k.alternating(k.power(3))
