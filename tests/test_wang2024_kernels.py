@@ -130,19 +130,6 @@ def test_the_error_of_an_interpolant_agrees_with_the_l1_error_of_its_coefficient
     assert phi.error() <= phi.bound()
 
 
-def test_the_bound_of_an_interpolant_is_its_formula():
-    """By hand, in floats: H = 2, rho = (1, 1/2, 1/4, ...), q = 1/2."""
-    kernel, q = k.exponential(Log(2)), 0.5
-    euler = math.prod(1 - q**i for i in range(1, 60))
-    C = q / ((1 - q) * euler**2)
-    by_hand = 0.5 + C * (0.5 + q**2)  # tail from t = 2; k = 0: rho(1); k = 1: q^2 rho(0)
-    assert float(k.Interpolation(kernel, "lin", 2, Log(2)).bound()) == pytest.approx(by_hand)
-    q = math.exp(-1)
-    euler = math.prod(1 - q**i for i in range(1, 60))
-    by_hand = math.pi**2 / 6 - 1.25 + 2 / euler**2 * (1 / 4 + q**2)
-    assert float(k.Interpolation(k.power(2), "log", 2, 1).bound()) == pytest.approx(by_hand)
-
-
 def test_the_error_of_two_slow_heads_by_hand():
     """q = e^-1/100: far beyond the 200 times that are added up phi is bounded, term by term."""
     q, first = math.exp(-0.01), math.exp(-1)
