@@ -90,9 +90,10 @@ def test_small_cases_by_hand(claim):
     """u = 1/2: one trial of the chance 1/3. u = 1/2, 1/3: chances 1/3, 1/4, so 1/12 for two
     successes and 1/12 + 1/4 + 1/6 = 1/2 for one or two.
 
-    The tail of t^-4 beyond 1 and 2 is zeta(4) less 1 and 17/16. The bound for two powers t^-2h is
-    zeta(2) - 5/4 + C (1/4 + q^2), C = H / ((sH - 1) (q; q)^2) = 2 / (q; q)^2 for s = 1, q = 1/e;
-    (q; q) = 1 - q - q^2 + q^5 + q^7 - ..., by Euler.
+    The tail of t^-4 beyond 1 and 2 is zeta(4) less 1 and 17/16. (q; q) = 1 - q - q^2 + q^5 + q^7
+    - ..., by Euler. The bound for t^-2 and three powers, s = 2, q = e^-2: zeta(2) - 49/36 + C (1/9
+    + q^2 / 4 + q^5), C = 3 / (5 (q; q)^2). For 2^-t and two exponentials, q = 1/2: 1/2 + C (1/2 +
+    1/4), C = 1 / (q; q)^2.
     """
     half, third = Fraction(1, 2), Fraction(1, 3)
     for u, by_hand in (([half], [-third]), ([half, third], [Fraction(-1, 12), half])):
@@ -103,11 +104,19 @@ def test_small_cases_by_hand(claim):
         for H, head in ((1, flint.fmpq(1)), (2, flint.fmpq(17, 16))):
             tail = kernels.alternating_floor(kernels.power(4), H, first=1)
             claim.measured("tail", tail, equation=FLOOR, beta=4, H=H).within(zeta - head, FINE)
-        q = (-flint.arb(1)).exp()
-        euler = sum((-1) ** k * q ** (k * (3 * k - 1) // 2) for k in range(-12, 13))
-        by_hand = flint.arb.pi() ** 2 / 6 - 1.25 + 2 / euler**2 * (0.25 + q**2)
-        bound = kernels.Interpolation(alternating(2), "log", 2, 1).bound()
-    claim.measured("bound", bound, equation="‖ρ − φ‖ ≤ …", H=2).within(by_hand, FINE)
+        q, half = (-flint.arb(2)).exp(), flint.arb(0.5)
+        log = flint.arb.pi() ** 2 / 6 - flint.fmpq(49, 36)
+        log += flint.fmpq(3, 5) / euler(q) ** 2 * (flint.fmpq(1, 9) + q**2 / 4 + q**5)
+        lin = half + flint.fmpq(3, 4) / euler(half) ** 2
+    two, fine = logarithms.Log(2), rounding_error(1e-36, "(q; q) is cut off after 64 factors")
+    bound = kernels.Interpolation(kernels.power(2), "log", 3, 2).bound()
+    claim.measured("bound", bound, equation="‖ρ − φ‖ ≤ …", rpe="log").within(log, fine)
+    bound = kernels.Interpolation(kernels.exponential(two), "lin", 2, two).bound()
+    claim.measured("bound", bound, equation="‖ρ − φ‖ ≤ …", rpe="lin").within(lin, fine)
+
+
+def euler(q):
+    return sum((-1) ** k * q ** (k * (3 * k - 1) // 2) for k in range(-12, 13))
 
 
 def interpolation(rpe, beta, H):
