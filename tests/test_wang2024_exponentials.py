@@ -159,28 +159,6 @@ def test_degree_is_the_largest_with_its_peak_at_T():
         assert 2 * (2 * N + 1) ** 2 > (4 * T) ** 2  # N > sqrt(2) T - 1/2
 
 
-SHIFTED = {  # the coefficients of T_N(1 - 2u)
-    1: [1, -2],
-    2: [1, -8, 8],
-    3: [1, -18, 48, -32],
-    4: [1, -32, 160, -256, 128],
-    5: [1, -50, 400, -1120, 1280, -512],
-}
-
-
-def test_weights_and_errors_for_small_T_by_hand():
-    assert {N: exponentials.chebyshev_coefficients(N) for N in SHIFTED} == SHIFTED
-    # 18 - 48/10; 8 - 8/10 and 32 - 256/10 are less
-    assert exponentials.weight_bound(1, "1/10") == rational("66/5")
-    assert exponentials.error_bound(1, 10) == rational("1/6")  # 8/48; 22/256 and 40/1280 are less
-    # 2 N^2 grows: the last of N <= 3T + 3; and so does 2 N^2 (N^2 - 1) / 3
-    assert [exponentials.weight_bound(T, 0) for T in (1, 2)] == [72, 4320]
-    assert exponentials.error_bound(1, 60) == rational("12/6912")  # 1, -72, 840, -3584, 6912, ...
-    # 8 - 8 * 0.99; 2 - 2 * 0.99 is less
-    assert exponentials.weight_bound(1, "99/100") == rational("2/25")
-    assert exponentials.error_bound(1, 0) == 1
-
-
 def test_what_weight_0_has_needs_no_weights():
     for T in (1, 4):
         for error in (1, "3/2"):
