@@ -19,6 +19,7 @@ heads-necessary.
 """
 
 import itertools
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -118,6 +119,27 @@ def test_interpolation_sign_and_size_of_the_tail_for_any_q(claim):
 
     examples = claim.at_scale(smoke=30, laptop=300, paper=4000)
     claim.for_all("wrong values of phi", cases, wrong, equation="φ_H(H + s)", examples=examples)
+
+
+@pytest.mark.exact
+def test_enclosures_hold_what_a_short_sum_leaves_out(claim, monkeypatch):
+    """With 8 bits for 256, q = 1/2: e lies between 9 factors 1 - 2^-k times 1 - 2^-10 / (1/2) and
+    the 9 factors; E_2 = 2^-3 / ((1/2) e) sum_k 4^-k (q; q)_k, of which k < 10 leave 4^-10 / (3/4).
+    """
+    monkeypatch.setattr(exponentials, "BITS", 8)
+    exponentials._factorials.cache_clear()
+    e, limit = exponentials.infinite_factorial(HALF), exponentials.interpolation_limit(2, HALF)
+    exponentials._factorials.cache_clear()
+    nine = [math.prod(1 - Fraction(1, 2**i) for i in range(1, k + 1)) for k in range(10)]
+    low, high = nine[9] * (1 - Fraction(1, 2**9)), nine[9]
+    total, rest = sum(f / 4**k for k, f in enumerate(nine)), Fraction(1, 3 * 4**9)
+    for name, found, ends in (
+        ("(q; q)_∞", e, (low, high)),
+        ("E_2", limit, (total / high / 4, (total + rest) / low / 4)),
+    ):
+        fine = rounding_error(2e-8, "the ends of a ball are rounded to 30 bits outwards")
+        claim.measured(name, found.lower(), equation="T → ∞", end="low").within(ends[0], fine)
+        claim.measured(name, found.upper(), equation="T → ∞", end="high").within(ends[1], fine)
 
 
 SUMMED = [(1, 1), (7, 2), (20, 5)]

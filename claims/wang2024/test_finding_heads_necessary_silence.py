@@ -86,7 +86,7 @@ def test_small_cases_by_hand(claim):
     One exponential more, bases 1/2, 1/3, 1/5 for T = 2: u^-2 over prod (1 - w/u), 4 / (1/3 3/5) =
     20, 9 / (-1/2 2/5) = -45, 25 / (-3/2 -2/3) = 25. The sum from t = 2 on is 2 3/2 5/4 = 15/4.
 
-    a / (1 - x/2) + b / (1 - x/4) is 0 at x = (a + b) / (a/4 + b/2): 12/7 for b = -4, -1/2 for -0.9.
+    1 / (1 - x/2) + b / (1 - x/4) is 0 at (1 + b) / (1/4 + b/2): 12/7, -1/2 and -2.
     """
     lin, log = necessity.against_exponentials(1, ["1/2"]), necessity.against_powers(2, [2])
     for rpe, z, by_hand in (
@@ -101,7 +101,7 @@ def test_small_cases_by_hand(claim):
     weights.equals((20, -45, 25))
     error = claim.measured(ERROR, necessity.shortest_error(u), equation="H = T + 1")
     error.equals(exact.rational("11/4"))
-    for b, zeros in (("-4", 0), ("-9/10", 1)):
+    for b, zeros in (("-4", 0), ("-9/10", 1), ("-3/4", 0)):
         count = necessity.zeros_in_disc(u=["1/2", "1/4"], weights=[1, b])
         claim.measured("zeros of G in |x| < 1", count, equation="Rouché", b=b).equals(zeros)
 

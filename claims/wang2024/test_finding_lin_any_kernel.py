@@ -91,6 +91,12 @@ def test_the_bounds_of_two_heads_by_hand(claim):
     phi = kernels.Interpolation(kernels.exponential(logarithms.Log(2)), "lin", 2, logarithms.Log(2))
     fine = rounding_error(1e-36, "the product is cut off after 64 factors")
     claim.measured("bound", phi.bound(), equation=BOUND, H=2).within(by_hand, fine)
+    with flint.ctx.workprec(kernels.BITS):
+        by_hand = 1 / euler(flint.arb(0.5)) ** 2
+        bound = exponentials.interpolation_bound(1, Fraction(1, 2))
+        number = claim.measured("bound of one indicator", bound, equation="q / ((1 − q) (q; q)²)")
+        number.at_least(theorem(by_hand, "2 2^-1 / (q; q)²"))
+        number.within(by_hand, rounding_error(by_hand / 2**62, "rounded up to 64 bits"))
 
 
 @pytest.mark.parametrize("name", [*EXPONENTIAL, *POLYNOMIAL])
