@@ -31,7 +31,8 @@ types = pytest.mark.parametrize("rpe", ["lin", "log"])
 
 
 def layer(rpe, normalised, dot_product=None, first=1):
-    """Random integer weights; u = 1/2, 1/3 for lin, p = 1, 2 for log; u = 1, p = 0 if `first` = 0."""
+    """Random integer weights; u = 1/2, 1/3 for lin, p = 1, 2 for log; if `first` is 0, before them
+    u = 1 or p = 0."""
     rng = np.random.default_rng(5)
 
     def draw():

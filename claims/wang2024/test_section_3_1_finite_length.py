@@ -115,6 +115,10 @@ def test_two_log_heads_by_hand(claim):
         claim.measured("added by masking", room(T, 4), equation="3.1, 3", T=T).within(stated, fine)
     a, b = z4 * flint.fmpq(16, 17), z8 * flint.fmpq(256, 257)
     one, two = a - b, (16 * a - b) / 15 - 1
+    exponents = claim.measured("β", phi.exponents, equation="3.1, 3")
+    exponents.equals((4, 8))
+    beyond = (z4 - flint.fmpq(17, 16) - z8 + flint.fmpq(257, 256)) * flint.fmpq(256, 15)
+    claim.measured("l1 error on N_+", phi.error(), equation="3.1, 3", T=2).within(beyond, fine)
     stated = abs(one) * flint.fmpq(256, 15) + abs(two)
     found = masked(phi.exponents, phi.coefficients, 2, 2)
     claim.measured(ERROR, found, equation="3.1, 3", T=2, t=2).within(stated, fine)
