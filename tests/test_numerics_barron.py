@@ -48,12 +48,6 @@ def test_atoms_of_no_size_or_probability_are_left_out():
     assert zero([3, -4]) == 0 == zero.moment(1)
 
 
-@pytest.mark.parametrize("p", [["1/2", "1/3"], ["3/2", "-1/2"]])
-def test_probabilities_must_be_probabilities(p):
-    with pytest.raises(ValueError, match="needs probabilities that sum to 1"):
-        Measure.of([(p[0], 1, [1], 0), (p[1], 1, [1], 0)])
-
-
 def test_drawn_neurons_have_the_function_as_their_mean():
     rho = Measure.of([("1/4", 2, [1], 0), ("3/4", -1, [2], 1)]).rebalanced()
     rng, x = np.random.default_rng(0), rationals([1])

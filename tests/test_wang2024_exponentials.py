@@ -95,26 +95,6 @@ def test_accurate_takes_the_largest_power_of_one_half_that_serves():
     assert exponentials.accurate(1, 3, Interpolant(1, 3, "1/2").error).q == rational("1/2")
 
 
-def test_enclosures_hold_when_they_are_cut_off_early(monkeypatch):
-    """With 8 bits for 256: nine factors 1 - 2^-k, the next being above 1 - 2^-9."""
-    fine = exponentials.infinite_factorial("1/2"), exponentials.interpolation_limit(2, "1/2")
-    monkeypatch.setattr(exponentials, "BITS", 8)
-    exponentials._factorials.cache_clear()
-    try:
-        factorial = exponentials.infinite_factorial("1/2")
-        limit = exponentials.interpolation_limit(2, "1/2")
-    finally:
-        exponentials._factorials.cache_clear()
-    nine = [math.prod(1 - 0.5**i for i in range(1, k + 1)) for k in range(10)]
-    low, high = nine[9] * (1 - 2.0**-10 / 0.5), nine[9]
-    assert (float(factorial.lower()), float(factorial.upper())) == pytest.approx((low, high), 1e-9)
-    total, rest = sum(4.0**-k * f for k, f in enumerate(nine)), 4.0**-10 / (1 - 1 / 4)
-    ends = total / high / 4, (total + rest) / low / 4  # 2^-3 / (1 - 1/2) in front
-    assert (float(limit.lower()), float(limit.upper())) == pytest.approx(ends, rel=2e-8)
-    assert factorial.contains(fine[0])
-    assert limit.contains(fine[1])
-
-
 @pytest.mark.parametrize("q", ["1/3", "1/2", "3/4"])
 def test_the_bound_on_the_error_is_rounded_up(q):
     """(q; q)_inf is the sum of (-1)^k q^(k(3k-1)/2), by Euler; beyond |k| = 30 below 1e-170."""
@@ -157,28 +137,6 @@ def test_degree_is_the_largest_with_its_peak_at_T():
         assert sizes[T] == max(sizes)
         assert next_ones[T] < max(next_ones)
         assert 2 * (2 * N + 1) ** 2 > (4 * T) ** 2  # N > sqrt(2) T - 1/2
-
-
-SHIFTED = {  # the coefficients of T_N(1 - 2u)
-    1: [1, -2],
-    2: [1, -8, 8],
-    3: [1, -18, 48, -32],
-    4: [1, -32, 160, -256, 128],
-    5: [1, -50, 400, -1120, 1280, -512],
-}
-
-
-def test_weights_and_errors_for_small_T_by_hand():
-    assert {N: exponentials.chebyshev_coefficients(N) for N in SHIFTED} == SHIFTED
-    # 18 - 48/10; 8 - 8/10 and 32 - 256/10 are less
-    assert exponentials.weight_bound(1, "1/10") == rational("66/5")
-    assert exponentials.error_bound(1, 10) == rational("1/6")  # 8/48; 22/256 and 40/1280 are less
-    # 2 N^2 grows: the last of N <= 3T + 3; and so does 2 N^2 (N^2 - 1) / 3
-    assert [exponentials.weight_bound(T, 0) for T in (1, 2)] == [72, 4320]
-    assert exponentials.error_bound(1, 60) == rational("12/6912")  # 1, -72, 840, -3584, 6912, ...
-    # 8 - 8 * 0.99; 2 - 2 * 0.99 is less
-    assert exponentials.weight_bound(1, "99/100") == rational("2/25")
-    assert exponentials.error_bound(1, 0) == 1
 
 
 def test_what_weight_0_has_needs_no_weights():

@@ -130,19 +130,6 @@ def test_the_error_of_an_interpolant_agrees_with_the_l1_error_of_its_coefficient
     assert phi.error() <= phi.bound()
 
 
-def test_the_bound_of_an_interpolant_is_its_formula():
-    """By hand, in floats: H = 2, rho = (1, 1/2, 1/4, ...), q = 1/2."""
-    kernel, q = k.exponential(Log(2)), 0.5
-    euler = math.prod(1 - q**i for i in range(1, 60))
-    C = q / ((1 - q) * euler**2)
-    by_hand = 0.5 + C * (0.5 + q**2)  # tail from t = 2; k = 0: rho(1); k = 1: q^2 rho(0)
-    assert float(k.Interpolation(kernel, "lin", 2, Log(2)).bound()) == pytest.approx(by_hand)
-    q = math.exp(-1)
-    euler = math.prod(1 - q**i for i in range(1, 60))
-    by_hand = math.pi**2 / 6 - 1.25 + 2 / euler**2 * (1 / 4 + q**2)
-    assert float(k.Interpolation(k.power(2), "log", 2, 1).bound()) == pytest.approx(by_hand)
-
-
 def test_the_error_of_two_slow_heads_by_hand():
     """q = e^-1/100: far beyond the 200 times that are added up phi is bounded, term by term."""
     q, first = math.exp(-0.01), math.exp(-1)
@@ -190,13 +177,6 @@ def test_errors_of_bumps_are_those_of_polynomials_through_chebyshevs_points(rpe)
         through = BarycentricInterpolator(nodes, bumps(nodes))
         stated.append(np.abs(through(x) / scale - (1.0 + t) ** -3).sum())
     assert bumps.errors([4, 9], 30) == pytest.approx(stated, rel=1e-9)
-
-
-def test_certificate_of_one_and_two_exponentials_by_hand():
-    """u = 1/2: one trial, P(N >= 1) = 1/3. u = 1/2 and 1/3: 1/12 for both, 1/2 for one or both."""
-    half, third = Fraction(1, 2), Fraction(1, 3)
-    assert k.certificate([half]) == [-Fraction(1, 3)]
-    assert k.certificate([half, third]) == [-Fraction(1, 12), Fraction(1, 2)]
 
 
 def test_the_floor_of_an_alternating_kernel_is_below_every_optimum():

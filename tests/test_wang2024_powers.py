@@ -98,16 +98,6 @@ def test_the_moving_layer_reads_B_at_the_query_only():
     assert not layer.normalised
 
 
-def test_one_exponential_has_a_test_sequence_too():
-    """(x - 1/2) (1 - x/2) = -1/2 + 5/4 x - x^2/2."""
-    assert necessity.against_exponentials(1, ["1/2"]) == {
-        0: rational("-2/5"),
-        1: 1,
-        2: rational("-2/5"),
-    }
-    assert necessity.shortest(0, ["1/2"]) == (1,)
-
-
 def test_the_shortest_kernel_counts_monomials():
     """sum_h alpha_h u_h^t is the complete symmetric polynomial of degree t - T in the u_h."""
     u = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]

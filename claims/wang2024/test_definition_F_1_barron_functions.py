@@ -35,6 +35,27 @@ def drawn(rng, d, atoms=5):
 
 
 @pytest.mark.exact
+def test_two_measures_by_hand(claim):
+    """2 relu(x - y) and -3 relu(y + 1/2), 1/2 each: sizes 2 (1 + 1) = 4 and 3 (1 + 1/2) = 9/2, and
+    at (3, 1) the function is 2 - 9/4. Sizes 1, 2, 0 with 1/2, 1/4, 1/4: an atom of probability 0
+    and size 7 does not count; relu(x)/2 - relu(-x)/2 at 2 and -2 is 1 and -1.
+    """
+    rho = measure(("1/2", 2, [1, -1], 0), ("1/2", -3, [0, 1], "1/2"))
+    idle = measure(("1/2", 1, [1], 0), ("1/4", -2, [-1], 0), ("1/4", 0, [3], 1), (0, 7, [1], 0))
+    for one, x, stated in (
+        (rho, [3, 1], ("-1/4", "17/4", "145/8", "9/2")),
+        (idle, [2], (1, 1, "3/2", 2)),
+        (idle, [-2], (-1, 1, "3/2", 2)),
+    ):
+        found = [one(x), one.moment(1), one.moment(2), one.largest()]
+        number = claim.measured("f(x), B_1, B_2², B_∞", found, equation="Definition F.1", x=x)
+        number.equals(exact.rationals(stated).tolist())
+    for p in (("1/2", "1/3"), ("3/2", "-1/2")):
+        with pytest.raises(ValueError, match="needs probabilities that sum to 1"):
+            measure((p[0], 1, [1], 0), (p[1], 1, [1], 0))
+
+
+@pytest.mark.exact
 def test_the_means_grow_with_p(claim):
     rng, wrong = claim.rng("measures"), 0
     for _ in range(claim.at_scale(smoke=20, laptop=200, paper=5000)):

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.numerics import exact
-from repro.wang2024 import essential, recurrent
+from repro.wang2024 import essential
 
 HALF = Fraction(1, 2)
 small = st.integers(-12, 12).map(lambda k: Fraction(k, 12))
@@ -50,20 +50,29 @@ def test_the_norm_of_the_kernel_is_the_largest_value(claim):
 
 @pytest.mark.exact
 def test_two_ways_to_convolve_agree_in_several_dimensions(claim):
-    """The sum (13) against a register of N units that shifts; tokens of d = 2."""
+    """The matrix product of this package against (13), for M = 2 kernels of up to 4 values and 1 to
+    6 tokens of d = 2, the last of which is x_t; whichever is longer."""
     cases = st.tuples(
-        st.lists(small, min_size=4, max_size=4), st.lists(small, min_size=12, max_size=12)
+        st.lists(st.tuples(small, small), min_size=1, max_size=4),
+        st.lists(st.tuples(small, small), min_size=1, max_size=6),
     )
 
     def difference(case):
-        rho, flat = case
-        X = exact.rationals(flat).reshape(6, 2)
-        register = recurrent.shift(exact.rationals(rho))
-        stated = essential.convolutions(exact.rationals([rho]), X)[0]
-        return int((register(X)[-1] != stated).sum())
+        kernels, X = case
+        found = essential.convolutions(exact.rationals(kernels).T, exact.rationals(X))
+        past = [list(coordinate)[::-1] for coordinate in zip(*X, strict=True)]
+        stated = [[convolution(rho, x) for x in past] for rho in zip(*kernels, strict=True)]
+        return int((found != exact.rationals(stated)).sum())
 
     examples = claim.at_scale(smoke=20, laptop=100, paper=3000)
     claim.for_all("unlike entries", cases, difference, equation="(13)", examples=examples)
+
+
+@pytest.mark.exact
+def test_a_convolution_by_hand(claim):
+    """rho = (2, 3, 5), x_t = 7 and x_{t-1} = 11, before which nothing is: 14 + 33."""
+    found = essential.convolutions(exact.rationals([[2, 3, 5]]), exact.rationals([[11], [7]]))
+    claim.measured("(X * ρ)(t)", found[0, 0], equation="(13)").equals(47)
 
 
 @pytest.mark.exact

@@ -37,8 +37,8 @@ BITS = 200
 
 
 def identity(rpe):
-    """FFN(x) = relu(x + 64) - 64 relu(1) = x for x >= -64, and then (15)."""
-    a, b, c = (exact.rationals(w) for w in ([[1, -64]], [[1], [0]], [64, 1]))
+    """FFN(x) = relu(x + 1) - relu(-x - 1) - relu(1) = x, and then (15)."""
+    a, b, c = (exact.rationals(w) for w in ([[1, -1, -1]], [[1], [-1], [0]], [1, -1, 1]))
     return model.FeedForward(a, b, c, rpe)
 
 

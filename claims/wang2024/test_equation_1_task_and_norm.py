@@ -61,6 +61,20 @@ def sign(value):
     return 1 if value >= 0 else -1
 
 
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.exact
+def test_the_norm_of_three_tokens_by_hand(rpe, claim):
+    """lin: c(0) = 1 - 7 + 9 = 3, c(1) = 3/4 - 7/2 + 9/5 = -19/20, c(2) = 9/16 - 7/4 + 9/25 =
+    -331/400, so the norm is 3 + 380/400 + 331/400. log: c(1) = 1 - 7 + 9 = 3, c(2) = 1/4 - 7/8 +
+    9/16 = -1/16. The tokens are (-s, -s, 1) for lin and (-s, s, 1) with any last one for log.
+    """
+    signs, stated = {"lin": ([-1, -1, 1], "1911/400"), "log": ([-1, 1, 1], "49/16")}[rpe]
+    y = attention(rpe, 1)(exact.rationals(signs)[:, None])[:, 0]
+    claim.measured("output at the last token", y[-1], equation="(1), ‖H‖", tokens=3).equals(
+        exact.rational(stated)
+    )
+
+
 @cases
 @pytest.mark.exact
 def test_the_input_of_signs_attains_the_sum_of_the_kernel(rpe, d, claim):
@@ -123,19 +137,14 @@ def test_control_random_inputs_fall_short_of_the_norm(claim):
 
     By Hoeffding's inequality one random output exceeds 5 ||c||_2 with probability 2 e^{-25/2}.
     """
-    import torch
-
     u, length = exact.rational("49/50"), 400
     one = exact.rationals([[1]])
     head = model.Head(one, logarithms.Log(1 / u))
     layer = model.Attention([head], one, "lin", normalised=False)
-    layer = layer.to(torch.float64, claim.device)
-    signs = claim.rng("signs").choice([-1.0, 1.0], (20, length, 1))
-    best = layer(torch.tensor(signs, device=claim.device))[:, -1].abs().max().item()
-    whole = exact.to_float(sum(u**s for s in range(length))).item()
-    claim.record("norm", whole)
+    signs = exact.rationals(claim.rng("signs").choice([-1, 1], (20, length, 1)))
+    best = float(logarithms.ball(abs(layer(signs, queries=1)).max()))
     claim.record("best", best)
-    least = theorem(whole / 3, "5‖c‖₂ = 25.1, exceeded with probability below 2e-4; ‖c‖₁ = 50.0")
+    least = theorem(49.98 / 3, "5‖c‖₂ = 25.1, exceeded with probability below 2e-4; ‖c‖₁ = 49.98")
     claim.measured(
-        "norm less the largest of 20 random outputs", whole - best, equation="(1)"
+        "norm less the largest of 20 random outputs", 49.98 - best, equation="(1)"
     ).at_least(least)

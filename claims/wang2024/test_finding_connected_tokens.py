@@ -44,6 +44,20 @@ def drawn(claim, d):
             yield f, x, y
 
 
+@pytest.mark.exact
+def test_a_function_and_its_norm_by_hand(claim):
+    """2 relu(x - y) and -3 relu(y + 1/2), with 1/2 each: 2 - 9/4 at (3, 1), 0 - 3/4 at (0, 0), and
+    the norm (2 (1 + 1) + 3 (1 + 1/2)) / 2. The step is 1/2 <= 17/4 3. Probabilities add up to 1."""
+    f = barron.Measure.of([("1/2", 2, [1, -1], 0), ("1/2", -3, [0, 1], "1/2")])
+    stated = exact.rationals(["-1/4", "-3/4", "17/4"]).tolist()
+    claim.measured("values, norm", [f([3, 1]), f([0, 0]), f.moment(1)], equation=STEP).equals(
+        stated
+    )
+    for p in (("1/2", "1/3"), ("3/2", "-1/2")):
+        with pytest.raises(ValueError, match="needs probabilities that sum to 1"):
+            barron.Measure.of([(p[0], 1, [1], 0), (p[1], 1, [1], 0)])
+
+
 @pytest.mark.parametrize("d", [1, 3], ids="d={}".format)
 @pytest.mark.exact
 def test_different_pointers_need_a_large_norm_or_distant_tokens(d, claim):

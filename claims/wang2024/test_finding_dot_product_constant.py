@@ -82,6 +82,21 @@ def test_the_certificate_by_hand(claim):
 
 
 @pytest.mark.exact
+def test_columns_and_multiples_of_weights_by_hand(claim):
+    """The window (0, 1, -1), -1 last: x_{t-1} = 1, x_{t-2} = 0, and of x_t = -1 the constant, the
+    token itself, or the indicators of -1, 0, 1. Three times the weights prove the same."""
+    follow, x = pointer.PRINTED, np.array([[0, 1, -1]])
+    stated = {"unseen": [1, 0, 1], "affine": [1, 0, 1, -1], "any function": [1, 0, 1, 0, 0]}
+    for present, row in stated.items():
+        found = pointer.columns(follow, x, present)[0].tolist()
+        claim.measured("columns", found, equation=TARGET, present=present).equals(row)
+    x, weights = pointer.certificate(follow, 6)
+    table = pointer.columns(follow, x, "any function")
+    least = pointer.lower_bound(3 * weights, table, follow(x))
+    claim.measured("least error, from below", least, equation="Σ w y / Σ |w|").equals(1)
+
+
+@pytest.mark.exact
 def test_every_pointer_that_moves_has_half_the_width_of_its_tokens(claim):
     """Two to five tokens between -9 and 9, distances 1 to 5, not all the same. The constant in the
     middle of the tokens errs by half the width, because y_t is a token."""
@@ -137,6 +152,9 @@ def test_linear_programming_finds_nothing_below_1(g, present, claim):
     table = pointer.columns(follow, x, present).astype(float)
     best = minimax.best_on_points(table, follow(x).astype(float))
     claim.measured(LEAST, best.error, equation=TARGET).within(1, rounding_error(1e-7, SOLVER))
+    attained = np.abs(follow(x) - table @ best.coefficients).max()
+    number = claim.measured("error of its coefficients", attained, equation=TARGET)
+    number.within(1, rounding_error(1e-7, SOLVER))
     left = np.abs(table.T @ best.weights).max()
     dual = claim.measured("dual weights on a column", left, equation="w ⊥ columns")
     dual.at_most(rounding_error(1e-7, SOLVER))
@@ -169,7 +187,9 @@ def test_control_one_wrong_sign_is_no_certificate(claim):
     """Weights 1/4, 1/4, -1/4, 1/4 leave 1/2 of h(x_t)."""
     x, weights = pointer.certificate(pointer.PRINTED, 6)
     weights[1] = -weights[1]
-    table = exact.rationals(pointer.columns(pointer.PRINTED, x, "any function"))
-    left = max(abs(table.T @ weights))
+    columns = pointer.columns(pointer.PRINTED, x, "any function")
+    left = max(abs(exact.rationals(columns).T @ weights))
+    with pytest.raises(ValueError, match="annihilate every column"):
+        pointer.lower_bound(weights, columns, pointer.PRINTED(x))
     half = theorem(Fraction(1, 2), "1/4 + 1/4 at the token 0")
     claim.measured("left of a column", left, equation="w ⊥ columns").at_least(half)

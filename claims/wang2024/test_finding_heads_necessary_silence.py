@@ -18,16 +18,16 @@ Not checked: all real exponents of powers (the proof covers them).
 
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, rounding_error, theorem
+from repro.bounds import rounding_error, theorem
 from repro.numerics import exact, l1, logarithms
 from repro.wang2024 import necessity, powers
 
 ERROR, FEW = "ℓ₁ error", "H few ⇒ ‖I − φ‖₁ ≥ 1"
-TINY = Fraction(1, 10**6)
 SHOWN = rounding_error(1e-12, "balls of 512 bits and more, shown in double precision")
 
 
@@ -77,6 +77,50 @@ def test_no_weights_of_t_minus_1_powers_beat_the_zero_kernel(claim):
     claim.for_all(what, few_powers(), wrong, equation=place, examples=examples)
 
 
+@pytest.mark.exact
+def test_small_cases_by_hand(claim):
+    """lin: (x - 1/2) (1 - x/2) = -1/2 + 5/4 x - x^2/2. log, T = 2, one power s^-2: the search
+    begins at 1/2, and (x + g) (1 - x/2) with g + (1 - g/2) / 4 - 1 / 18 = 0 has g = -2/9: it is
+    -2/9 + 10/9 x - x^2/2, that is -1/5, 1, -9/20, and indeed -1/5 + 1/4 - 1/20 = 0.
+
+    One exponential more, bases 1/2, 1/3, 1/5 for T = 2: u^-2 over prod (1 - w/u), 4 / (1/3 3/5) =
+    20, 9 / (-1/2 2/5) = -45, 25 / (-3/2 -2/3) = 25. The sum from t = 2 on is 2 3/2 5/4 = 15/4.
+
+    1 / (1 - x/2) + b / (1 - x/4) is 0 at (1 + b) / (1/4 + b/2): 12/7, -1/2 and -2.
+    """
+    lin, log = necessity.against_exponentials(1, ["1/2"]), necessity.against_powers(2, [2])
+    for rpe, z, by_hand in (
+        ("lin", lin, {0: "-2/5", 1: 1, 2: "-2/5"}),
+        ("log", log, {1: "-1/5", 2: 1, 3: "-9/20"}),
+    ):
+        number = claim.measured("z", [z[t] for t in sorted(z)], equation=FEW, rpe=rpe, t=sorted(z))
+        number.equals(exact.rationals(list(by_hand.values())).tolist())
+        claim.measured("times", sorted(z), equation=FEW, rpe=rpe).equals(list(by_hand))
+    u = ["1/2", "1/3", "1/5"]
+    weights = claim.measured("weights", necessity.shortest(2, u), equation="H = T + 1")
+    weights.equals((20, -45, 25))
+    error = claim.measured(ERROR, necessity.shortest_error(u), equation="H = T + 1")
+    error.equals(exact.rational("11/4"))
+    for b, zeros in (("-4", 0), ("-9/10", 1), ("-3/4", 0)):
+        count = necessity.zeros_in_disc(u=["1/2", "1/4"], weights=[1, b])
+        claim.measured("zeros of G in |x| < 1", count, equation="Rouché", b=b).equals(zeros)
+
+
+@pytest.mark.exact
+def test_bound_for_as_many_powers_as_T_by_hand(claim):
+    """(2): R 2^-22 (1 + 2/21) for c = 22, j = 0; R 4^-3 (1 + 4/2) / (7 26) for c = 3, j = 2.
+    1/R = 1 - x - x^2 + x^5 + x^7 - ... with x = e^-c, by Euler.
+    """
+    for j, c, rest in ((0, 22, Fraction(23, 21 * 2**22)), (2, 3, Fraction(3, 64 * 7 * 26))):
+        with flint.ctx.workprec(256):
+            x = (-flint.arb(c)).exp()
+            R = 1 / sum((-1) ** k * x ** (k * (3 * k - 1) // 2) for k in range(-9, 10))
+            by_hand = R * exact.rational(rest)
+            bound = powers.error_bound(j, c)
+        number = claim.measured("bound for every T", bound, equation="(2), powers.py", j=j, c=c)
+        number.within(by_hand, rounding_error(by_hand / 10**15, "53 bits"))
+
+
 @pytest.mark.parametrize("T", [10, 20], ids="T={}".format)
 @pytest.mark.exact
 def test_far_back_as_well(T, claim):
@@ -116,11 +160,8 @@ def test_one_power_more_is_enough(T, claim):
     claim.measured("powers", len(phi.exponents), equation="H = T").equals(T)
     values = [phi(s) for s in range(1, T + 1)]
     claim.measured("φ(1), ..., φ(T)", values, equation="H = T").equals([0] * (T - 1) + [1])
-    bound = powers.error_bound(0, c)
-    most = theorem(bound, "(2) in repro/wang2024/powers.py, for every T")
+    most = theorem(Fraction(262, 10**9), "(2) in powers.py: 2^-22 23/21 R = 2.612e-7 for every T")
     claim.measured(ERROR, phi.error(), equation="H = T").at_most(most)
-    most = chosen(TINY, "the infimum is 0: c = 22 gives less than a millionth")
-    claim.measured("bound for every T", bound, equation="H = T").at_most(most)
 
 
 EXPONENTS = {
@@ -169,7 +210,7 @@ def test_a_kernel_better_than_the_zero_kernel_has_T_zeros_in_the_disc(T, claim):
     """Rouche: the best weights of T + 2 and T + 4 exponentials 3^-ht, as rationals nearby."""
     for heads in (T + 2, T + 4):
         found = optimum("lin", [logarithms.Log(3) * h for h in range(1, heads + 1)], T)
-        most = chosen(0.9, "below 1, as Rouché needs, also for rationals near these weights")
+        most = theorem(1, "Rouché: |G(x) − x^T| ≤ error < 1 = |x^T| for |x| = 1")
         claim.measured(ERROR, found.error, equation="error < 1", H=heads).at_most(most)
         u = [Fraction(1, 3**h) for h in range(1, heads + 1)]
         weights = [a.mid().fmpq() for a in found.coefficients]
@@ -185,7 +226,8 @@ def test_control_one_head_more_beats_the_zero_kernel(rpe, claim):
         error = necessity.shortest_error([Fraction(1, 100**h) for h in range(1, T + 2)])
     else:
         error = powers.fixed(T, T, first=40, step=40).error()
-    least = chosen(Fraction(98, 100), "nearly all of the 1 that the zero kernel leaves")
+    why = "lin: 1/(q; q)∞ − 1 < 2q, q = 1/100; log: (2) in powers.py, c = 8: 9/7 R/256 < 1/50"
+    least = theorem(Fraction(98, 100), why)
     claim.measured("gain on the zero kernel", 1 - error, equation="H = T + 1, or T").at_least(least)
 
 

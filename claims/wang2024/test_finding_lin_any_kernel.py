@@ -7,9 +7,11 @@ e^{-beta H} if rho(t) = O(e^{-beta t}), and H^-(beta-1) if rho(t) = O(t^-beta), 
 Theorem 6.1 (B) has for log-RPE: in the number of heads lin-RPE has no curse of memory.
 Proof: repro/wang2024/kernels.py.
 
-Checked: the bound in rationals, for random finite kernels; in balls for seven kernels, H up to 128,
-with both orders. The optimum for the same exponents is little better. With geometric exponents
-heads of weight 1 in all follow t^-2.5 faster than any power that could be measured.
+Checked: the bound in rationals, for random finite kernels; in balls for seven kernels, H up to 128:
+the error is off the tail by the second sum at most, to either side, so that H^-(beta-1) comes with
+its constant; e^{beta H} times the error of exponential kernels is below a number worked out by
+hand. The optimum for the same exponents is recorded. With geometric exponents positive heads of
+weight 1 in all follow t^-2.5 faster than interpolation does.
 Controls: weights bounded, exponents bounded from below: H^-(beta-1) ends at a certified floor. For
 an alternating kernel bounded weights are enough for that.
 
@@ -24,8 +26,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, rounding_error, theorem
-from repro.numerics import l1, logarithms, rates
+from repro.bounds import exactly, rounding_error, theorem
+from repro.numerics import l1, logarithms
 from repro.wang2024 import exponentials, kernels
 from repro.wang2024.pictures import sums as pictures
 
@@ -74,13 +76,44 @@ def test_the_bound_in_rationals_for_any_finite_kernel(claim):
     claim.for_all("error above the bound", cases, beyond, equation=BOUND, examples=examples)
 
 
+def euler(q):
+    """(q; q) = 1 - q - q^2 + q^5 + q^7 - ..., by Euler."""
+    return sum((-1) ** k * q ** (k * (3 * k - 1) // 2) for k in range(-12, 13))
+
+
+@pytest.mark.certified
+def test_the_bounds_of_two_heads_by_hand(claim):
+    """rho(t) = 2^-t, q = 1/2, H = 2: the tail 1/2, and C_q = 2 / (q; q)^2 times q rho(1) + q^3
+    rho(0) = 1/4 + 1/8. (q; q) = 1 - q - q^2 + q^5 + q^7 - ..., by Euler.
+    """
+    with flint.ctx.workprec(kernels.BITS):
+        by_hand = flint.arb(0.5) + flint.arb(0.75) / euler(flint.arb(0.5)) ** 2
+    phi = kernels.Interpolation(kernels.exponential(logarithms.Log(2)), "lin", 2, logarithms.Log(2))
+    fine = rounding_error(1e-36, "the product is cut off after 64 factors")
+    claim.measured("bound", phi.bound(), equation=BOUND, H=2).within(by_hand, fine)
+    with flint.ctx.workprec(kernels.BITS):
+        by_hand = 1 / euler(flint.arb(0.5)) ** 2
+        bound = exponentials.interpolation_bound(1, Fraction(1, 2))
+        number = claim.measured("bound of one indicator", bound, equation="q / ((1 − q) (q; q)²)")
+        number.at_least(theorem(by_hand, "2 2^-1 / (q; q)²"))
+        number.within(by_hand, rounding_error(by_hand / 2**62, "rounded up to 64 bits"))
+
+
 @pytest.mark.parametrize("name", [*EXPONENTIAL, *POLYNOMIAL])
 @pytest.mark.certified
 def test_error_within_the_bound(name, claim):
+    """From H on the sums of |rho - phi| and |rho| differ by at most that of |phi|, the second sum.
+    The tail of a cosine is a bound only."""
     for H in claim.at_scale(smoke=(8, 32), laptop=(8, 16, 32, 64), paper=(8, 16, 32, 64, 128)):
         phi = interpolation(name, H)
         error, bound = phi.error(), phi.bound()
-        claim.measured(ERROR, error, equation=BOUND, H=H).at_most(theorem(bound, PROVED))
+        found = claim.measured(ERROR, error, equation=BOUND, H=H)
+        found.at_most(theorem(bound, PROVED))
+        if "cos" not in name:
+            tail = phi.kernel.tail(H)
+            found.at_least(theorem(2 * tail - bound, "the tail less the second sum"))
+        if name.startswith("(-1)^t"):
+            found.at_least(theorem(tail, "finding alternating-kernel"))
 
 
 @pytest.mark.parametrize("name", [*EXPONENTIAL, *POLYNOMIAL])
@@ -103,42 +136,52 @@ def test_error_and_bound_agree_with_other_ways_to_compute_them(name, claim):
     found.within(whole, rounding_error(1e-12 * whole, "each term is rounded up to 64 bits"))
 
 
+SECOND = {Fraction(5, 2): 36, Fraction(4): 97}  # of H^-beta, by hand
+
+
 @pytest.mark.parametrize("name", POLYNOMIAL)
 @pytest.mark.certified
 def test_rate_polynomial_kernels_with_the_exponent_beta_minus_one(name, claim):
-    Hs = claim.at_scale(smoke=(16, 24, 32, 64), laptop=(16, 32, 64, 128), paper=(32, 64, 128, 256))
-    rate = rates.slope(Hs, [float(interpolation(name, H).error()) for H in Hs])
-    claim.measured("exponent of H", rate.slope, equation="H^−(β−1)").within(
-        1 - float(example(name)[1]),
-        chosen(
-            claim.at_scale(smoke=0.25, laptop=0.15, paper=0.15),
-            "tells β = 2.5 from 4 by far; at finite H the second sum adds a part of order 1/H",
-        ),
-    )
+    """The tail of (1+t)^-beta from H on is H^-(beta-1) / (beta-1) up to (H+1) for H, and the second
+    sum is of one order less: H / (H-k) <= 1 + k and 1 / (q; q)^2 < 12 for q = 1/2, so it is at most
+    12 H^-beta sum_k 2^(-k(k+3)/2) (1+k)^beta. For beta = 5/2 the sum is 1 + 1.414 + 0.487 + 0.063 +
+    0.004 < 3, for beta = 4 it is 1 + 4 + 2.531 + 0.5 + 0.039 + ... < 8.08.
+    """
+    beta = example(name)[1]
+    for H in claim.at_scale(smoke=(64,), laptop=(32, 64, 128), paper=(32, 64, 128, 256)):
+        error, second = interpolation(name, H).error(), SECOND[beta] * H ** -float(beta)
+        low, high = ((H + one) ** (1 - float(beta)) / (float(beta) - 1) for one in (1, 0))
+        found = claim.measured(ERROR, error, equation="H^−(β−1)", H=H)
+        found.at_most(theorem(high + second, "H^−(β−1) / (β−1) and 36 H^−5/2 or 97 H^−4"))
+        found.at_least(theorem(low - second, "the same, (H + 1)^−(β−1) / (β−1)"))
+
+
+ORDER = {"e^-t cos t": 66, "(-1)^t e^-t": 66, "e^-0.3t cos t": 27}  # by hand
 
 
 @pytest.mark.parametrize("name", EXPONENTIAL)
 @pytest.mark.certified
 def test_rate_exponential_kernels_with_the_exponent_beta(name, claim):
+    """e^{beta H} times the bound for e^{-beta t} is at most 1 / (1 - e^-beta) and 11.991 times the
+    sum over k of 2^(-k(k+3)/2) e^(beta (k+1)). For beta = 1: 1.582 + 11.991 (2.719 + 1.848 + 0.628
+    + 0.107 + 0.010) < 66; for 0.3: 3.859 + 11.991 (1.350 + 0.456 + 0.077 + 0.007 + ...) < 27.
+    """
     beta = float(example(name)[1])
-    fall = interpolation(name, 16).error() / interpolation(name, 32).error()
-    decay = math.log(float(fall)) / 16
-    found = claim.measured("decay per head, over β", decay / beta, equation="e^−βH")
-    found.within(1, chosen(0.1, "half or twice the rate would be 0.5 or 1 away; H is finite"))
+    for H in (8, 16, 32):
+        times = interpolation(name, H).error() * math.exp(beta * H)
+        found = claim.measured("e^βH times the error", times, equation="e^−βH", H=H)
+        found.at_most(theorem(ORDER[name], "1 / (1 − e^−β) + 11.991 Σ 2^(−k(k+3)/2) e^(β(k+1))"))
 
 
 @pytest.mark.parametrize("name", ["t^-2.5", "(-1)^t t^-4"])
 @pytest.mark.best_in_class
-def test_the_best_coefficients_for_the_same_exponents_are_little_better(name, claim):
+def test_no_coefficients_for_the_same_exponents_are_better_than_the_best(name, claim):
     for H in claim.at_scale(smoke=(8,), laptop=(8, 16), paper=(8, 16, 32)):
         phi = interpolation(name, H)
         best = l1.best(phi.kernel, phi.family, window=400)
-        gain = phi.error() / best.lower
-        claim.record("best error, from below", best.floor, H=H)
-        claim.record("best error, from above", best.error, H=H)
-        claim.measured("interpolation over best error", gain, equation="E_H", H=H).at_least(
-            theorem(1, "the best is the best")
-        ).at_most(chosen(2, "little better: by less than a factor of two"))
+        claim.record("interpolation over best error", phi.error() / best.lower, H=H)
+        found = claim.measured("best error, from below", best.floor, equation="E_H", H=H)
+        found.at_most(theorem(phi.error(), "interpolation has these exponents too"))
 
 
 def geometric(H, window):
@@ -154,10 +197,13 @@ def test_geometric_exponents_follow_a_smooth_tail_with_weights_of_sum_one(claim)
     few, more = geometric(4, window), geometric(8, window)
     claim.record("best error", few.error, H=4)
     claim.record("best error", more.error, H=8)
-    most = chosen(1.01, "the mixture has mass 1; 1 % for the quadrature")
-    claim.measured("Σ|α_h|", more.weight, equation="∫ dμ = 1", H=8).at_most(most)
+    least = min(more.coefficients, key=float)
+    number = claim.measured("least α_h", least, equation="∫ dμ = 1", H=8)
+    number.at_least(exactly(0, "a mixture; then Σ|α_h| = φ(0)"))
+    missed = theorem(more.upper, "Σ|α_h| = φ(0), and |φ(0) − ρ(0)| is a part of the error")
+    claim.measured("Σ|α_h|", more.weight, equation="∫ dμ = 1", H=8).within(1, missed)
     order = math.log2(few.floor / more.error)
-    least = chosen(4, "more than twice β − 1 = 1.5, the order of interpolation")
+    least = theorem(Fraction(3, 2), "β − 1, the order of interpolation")
     claim.measured("log₂ of the fall from 4 to 8 heads", order, equation="H^−(β−1)").at_least(least)
 
 
@@ -176,9 +222,28 @@ def test_control_bounded_weights_and_exponents_meet_a_floor(claim):
         error = capped(kernel, [1 + 5 * h / (H - 1) for h in range(H)], A, window)
         least = theorem(floor, "|φ(t)| ≤ A e^−t, summed over the tail")
         claim.measured(ERROR, error, equation="Σ|α_h| ≤ A, β_h ≥ 1", A=A, H=H).at_least(least)
-    ratio = floor / interpolation("t^-2.5", 64).error()
-    least = chosen(10, "both are proved: free weights are ten times below the floor")
-    claim.measured("floor over error of 64 free heads", ratio, equation="H^−(β−1)").at_least(least)
+    free = interpolation("t^-2.5", 64).error()
+    what, least = "floor under error of 64 free heads", theorem(free, "of interpolation, in balls")
+    claim.measured(what, floor, equation="H^−(β−1)").at_least(least)
+
+
+@pytest.mark.certified
+def test_floors_of_bounded_weights_by_hand(claim):
+    """rho(t) = (1+t)^-2, |phi(t)| <= 2^-t: the tail from t = 6 on is pi^2/6 less 1 + 1/4 + ... +
+    1/36 = 5369/3600, that of 2^-t is 1/32; from 5 or 7 on the difference is less, since 1/32 is
+    more than 1/36 and 1/64 less than 1/49.
+    rho(t) = (-1)^t (1+t)^-2, T_3(1 - 2u) = 1 - 18u + 48u^2 - 32u^3: the sum of p_t rho(t) is 1 +
+    18/4 + 48/9 + 32/16 = 77/6, so for weight 1 the floor is (77/6 - 1) / 48 = 71/288.
+    """
+    kernel, fine = kernels.later(kernels.power(2)), rounding_error(1e-12, "53 bits and more")
+    with flint.ctx.workprec(kernels.BITS):
+        by_hand = flint.arb.pi() ** 2 / 6 - flint.fmpq(5369, 3600) - flint.fmpq(1, 32)
+    found = kernels.bounded_weights_floor(kernel, logarithms.Log(2), 1)
+    number = claim.measured("floor", found, equation="Σ|α_h| ≤ 1, β_h ≥ log 2")
+    number.within(by_hand, fine)
+    found = kernels.chebyshev_floor(kernels.alternating(kernel), 1, 3)
+    number = claim.measured("floor", found, equation="Σ|α_h| ≤ 1, T_3")
+    number.within(Fraction(71, 288), fine)
 
 
 def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
@@ -190,8 +255,9 @@ def test_control_bounded_weights_alone_stop_an_alternating_kernel(claim):
     for H, error in zip(Hs, stuck, strict=True):
         least = theorem(floor - kernel.tail(window), "Chebyshev's polynomial, in balls")
         claim.measured(ERROR, error, equation="Σ|α_h| ≤ A", A=A, H=H).at_least(least)
-    least = chosen(0.05, "in balls; far above 0, the limit with free weights")
-    claim.measured("floor", floor, equation="Σ|α_h| ≤ A", A=A).at_least(least)
+    free = interpolation("(-1)^t t^-2.5", 32).error()
+    least = theorem(free, "of interpolation, in balls")
+    claim.measured("floor", floor, equation="Σ|α_h| ≤ A", A=A, heads=32).at_least(least)
     draw(claim)
 
 

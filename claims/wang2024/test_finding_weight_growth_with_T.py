@@ -7,25 +7,25 @@ For fixed eps < 1 this grows at least like G^T / T, G = (1 + sqrt 2)^{2 sqrt 2} 
 Proof: repro/wang2024/exponentials.py, Weights; with it the explicit form
 (1 - eps) T_N(3) / (N + 1) > (1 - eps) G^T / (2 (1 + sqrt 2) (N + 1)), N = floor sqrt(2T^2 + ...).
 
-Checked: the integers p_t against the recurrence of T_N; for every T up to 60 (laptop scale) that
-p_T is the largest for the N of the proof, and the explicit form; the rate of growth against G; that
+Checked: the integers p_t against the recurrence of T_N, and the bounds for T = 1 and 2 by hand; for
+every T up to 60 (laptop scale) that p_T is the largest for the N of the proof, the explicit form,
+and from above |p_T| <= (1 + sqrt 2)^sqrt 2 G^T, so that the inequality gives G^T and no more; that
 exact interpolants, certified optima and float64 fits all obey; the least error under a bound on the
-weights, by linear programming over 40 exponents, beside the error that the inequality forces; the
-reach of a layer in float64, where eps A exceeds 1 from T = 15 on.
+weights, by linear programming over 40 exponents, beside the error that the inequality forces; a
+layer in float64 for T up to 10; eps A exceeds 1 from T = 15 on.
 Controls: alternating and complex exponents; the inequality without its error term.
 
 Not checked: that G is the true rate. The weights of the best coefficients grow faster.
 """
 
 import functools
-import math
 from fractions import Fraction
 
 import flint
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, rounding_error, stderr, theorem
+from repro.bounds import exactly, rounding_error, theorem
 from repro.numerics import l1, minimax
 from repro.numerics.logarithms import ball
 from repro.wang2024 import exponentials, heads
@@ -51,12 +51,40 @@ def test_integers_are_those_of_the_chebyshev_polynomial(claim):
 
 
 @pytest.mark.exact
+def test_bounds_for_small_T_by_hand(claim):
+    """T_N(1 - 2u) is 1 - 2u, 1 - 8u + 8u^2, 1 - 18u + 48u^2 - 32u^3, then 32, 160, 256, 128 and 50,
+    400, 1120, 1280, 512, 72, ... For T = 1, 18 - 48/10 is more than 8 - 8/10 and 32 - 256/10, and
+    (18 - 10) / 48 more than 22/256 and 40/1280. For error 0 the last N = 3T + 3 has 2 N^2 = 72 and,
+    for T = 2, 2 N^2 (N^2 - 1) / 3 = 4320. For 60 it is (72 - 60) / 6912, the largest of 1, 72, 840,
+    3584, 6912, 6144, 2048. For error 0.99 8 - 8 0.99 is left. Weight 0 has error 1.
+    """
+    table = {2: [1, -8, 8], 3: [1, -18, 48, -32], 4: [1, -32, 160, -256, 128]}
+    found = {N: exponentials.chebyshev_coefficients(N) for N in table}
+    claim.measured("p_0, …, p_N", found, equation="T_N(1 − 2u)").equals(table)
+    degrees = [exponentials.degree(T) for T in (1, 2, 3, 10)]  # U = 4, 11.5, 23, 215.5
+    number = claim.measured("N of the proof", degrees, equation="N² ≤ U", T=[1, 2, 3, 10])
+    number.equals([2, 3, 4, 14])
+    weights = {(1, "1/10"): "66/5", (1, 0): 72, (2, 0): 4320, (1, "99/100"): "2/25", (4, 1): 0}
+    for (T, error), stated in weights.items():
+        bound = exponentials.weight_bound(T, error)
+        number = claim.measured("least Σ|α_h|", bound, equation=BOUND, T=T, error=str(error))
+        number.equals(Fraction(stated))
+    for weight, stated in ((10, "1/6"), (60, "12/6912"), (0, 1)):
+        bound = exponentials.error_bound(1, weight)
+        number = claim.measured("least error", bound, equation=BOUND, T=1, A=weight)
+        number.equals(Fraction(stated))
+
+
+@pytest.mark.exact
 def test_explicit_form_of_the_bound_for_every_T(claim):
     """|p_T| = max |p_t| for N = degree(T), and sum |p_t| = T_N(3) has N + 1 terms. For N = T it is
-    2^(2T-1), less than for degree(T); as no bound exceeds (1 - eps) |p_T|, N = T is no use."""
+    2^(2T-1), less than for degree(T); as no bound exceeds (1 - eps) |p_T|, N = T is no use.
+
+    From above: N^2 <= 2T^2 + (3T+1)/2 <= (sqrt 2 T + 1/sqrt 2)^2, and |p_T| <= T_N(3) is at most
+    (3 + 2 sqrt 2)^N = (1 + sqrt 2)^(2N)."""
     root = flint.arb(2).sqrt()
     G = (1 + root) ** (2 * root)
-    not_largest, too_small, no_worse, least = 0, 0, 0, []
+    not_largest, too_small, no_worse, least, most = 0, 0, 0, [], []
     for T in range(1, last(claim) + 1):
         N = exponentials.degree(T)
         sizes = [abs(p) for p in exponentials.chebyshev_coefficients(N)]
@@ -66,12 +94,15 @@ def test_explicit_form_of_the_bound_for_every_T(claim):
         too_small += sum(sizes) != at_3 or sizes[T] * (N + 1) < at_3
         explicit = G**T / (4 * (1 + root) * (N + 1))
         least.append(exponentials.weight_bound(T, HALF) / explicit)
+        most.append(sizes[T] / G**T)
     claim.measured("T whose p_T is not the largest", not_largest, equation="max |p_t|").equals(0)
     claim.measured("T with |p_T| < T_N(3)/(N+1)", too_small, equation="Σ|p_t| = T_N(3)").equals(0)
     claim.measured("T for which N = T is as good", no_worse, equation="N > T").equals(0)
     smallest = min(least, key=float)
     limit = theorem(1, "(1 − ε) G^T / (2 (1 + √2) (N + 1)), ε = 1/2")
     claim.measured("bound over the explicit form", smallest, equation="G^T / T").at_least(limit)
+    largest, limit = max(most, key=float), theorem((1 + root) ** root, "(1 + √2)^(2N − 2√2 T)")
+    claim.measured("|p_T| over G^T", largest, equation="G^T").at_most(limit)
 
 
 @pytest.mark.exact
@@ -84,25 +115,6 @@ def test_bound_for_an_error_of_one_half(claim):
         claim.measured("least Σ|α_h|", found[T], equation=BOUND, T=T).equals(weight)
     least = theorem(1, "the bound at T = 15; W_V is α_h times a normaliser above 1")
     claim.measured("eps Σ|α_h|", found[15] / 2**53, equation=BOUND, T=15).at_least(least)
-
-
-@pytest.mark.exact
-def test_rate_of_growth(claim):
-    """log |p_T| with the N of the proof, which is an integer near sqrt(2) T and so scatters."""
-    Ts = np.arange(10, claim.at_scale(smoke=120, laptop=200, paper=400) + 1)
-    sizes = [abs(exponentials.chebyshev_coefficients(exponentials.degree(int(T)))[T]) for T in Ts]
-    logs = np.array([float(flint.arb(size).log()) for size in sizes])
-    columns = np.column_stack([np.ones(len(Ts)), Ts, np.log(Ts)])
-    fitted, rest, *_ = np.linalg.lstsq(columns, logs, rcond=None)
-    variance = float(rest[0]) / (len(Ts) - 3) * np.linalg.inv(columns.T @ columns)[1, 1]
-    rate, expected = fitted[1], 2 * math.sqrt(2) * math.log(1 + math.sqrt(2))
-    claim.record("G, fitted", math.exp(rate))
-    claim.record("G, expected", math.exp(expected))
-    tolerance = 4 * math.sqrt(variance)
-    room = stderr(tolerance, f"4 standard errors of the fit over {len(Ts)} values of T")
-    claim.measured("log of the growth", rate, equation="log G").within(expected, room)
-    most = chosen(0.05, "so narrow that it excludes growth by 11 or by 13, 0.09 and 0.07 away")
-    claim.measured("4 standard errors", tolerance, equation="log G").at_most(most)
 
 
 def best(T, m):
@@ -176,14 +188,12 @@ def test_least_error_under_a_bound_on_the_weights(T, claim):
         error = under_cap(T, cap).error
         found = claim.measured("least error", error, equation="(|p_T| − A) / max |p_t|", A=cap)
         found.at_least(theorem(ball(forced), "the inequality; the solver keeps A to 1e-6 of it"))
-    if T >= 3:
-        gap = max(under_cap(T, A).error - float(exponentials.error_bound(T, A)) for A in CAPS)
-        most = chosen(0.45, "less than half of the 1 that the zero kernel leaves")
-        claim.measured("largest gap of least and forced error", gap, equation=BOUND).at_most(most)
+    gap = max(under_cap(T, A).error - float(exponentials.error_bound(T, A)) for A in CAPS)
+    claim.record("largest gap of least and forced error", gap)
 
 
 def in_float64(T):
-    """The best layer we know: optimal weights, rounded, for the m with least l1 error + eps A."""
+    """The best layer we know: optimal weights, rounded, for the m with least error and rounding."""
     length, fits = 3 * T + 30, []
     for m in range(T + 2, 2 * T + 5, 1 + T // 5):
         found = best(T, m)
@@ -191,31 +201,24 @@ def in_float64(T):
         values = heads.values("lin", exponents, found.coefficients, length).astype(float)
         betas = tuple(float(Fraction(int(b.p), int(b.q))) for b in exponents)
         fits.append(heads.Fit("lin", betas, values, length, found.error))
-    return min(fits, key=lambda fit: fit.error + fit.floor)
+    return min(fits, key=lambda fit: fit.error + fit.rounding)
 
 
 @pytest.mark.parametrize("T", [3, 5, 7, 10], ids="T={}".format)
 @pytest.mark.construct
 def test_reach_of_a_layer_in_float64(T, claim):
-    """Usable up to T = 7, useless for T = 10; the worst signs drive the layer itself."""
+    """The worst signs drive the layer itself. For T = 10 rounding alone is of the size of x."""
     fit = in_float64(T)
     attention, target = fit.attention(device=claim.device), np.eye(fit.length)[T]
     error = heads.measure(attention, target, claim.rng()).sup
     claim.record("l1 error", fit.error)
-    claim.record("eps A", fit.floor)
+    claim.record("bound on rounding", fit.rounding)
     claim.record("heads", len(fit.values))
     error = claim.measured("error of the layer", error, equation="‖I − φ‖₁")
     error.at_most(
         theorem(fit.error, "|x| ≤ 1")
         + rounding_error(fit.rounding, "of the heads, derived at Fit.rounding (heads.py)")
     )
-    if T <= 7:
-        error.at_most(chosen(0.1, "within reach: a tenth of the 1 that the zero kernel leaves"))
-    else:
-        least = fit.error + fit.floor
-        claim.measured("least l1 error + eps A over the heads", least, equation=BOUND).at_least(
-            chosen(0.3, "out of reach: three times the error that counts as within reach")
-        )
 
 
 @pytest.mark.exact
@@ -267,5 +270,5 @@ def test_control_without_the_error_term_the_inequality_fails(claim):
     """|p_T| alone, N = 3T + 3: the best 6 heads for T = 3 have far smaller weights."""
     T, m = 3, 6
     ratio = abs(exponentials.chebyshev_coefficients(3 * T + 3)[T]) / best(T, m).weight
-    least = chosen(10, "certified: the inequality without its error term allows 1 at most")
+    least = exactly(1, "what the inequality would allow without its error term; in balls")
     claim.measured("|p_T| over Σ|α_h|", ratio, equation="Σ|α_h| ≥ |p_T|").at_least(least)

@@ -42,6 +42,32 @@ def pieces(k):
 
 
 @pytest.mark.certified
+def test_both_sides_and_both_roundings_by_hand(claim):
+    """k = 3: at y = 7/2 the left side is log(7/6), the right 1/6; at 5/2 the right is 1/5. At a tie
+    the even integer; e^1 = 2.718, e^(1/10) = 1.1, e^0 = 1."""
+    import flint
+
+    q, fine = flint.fmpq, rounding_error(1e-15, "53 bits")
+    for y, left, right in ((q(7, 2), flint.arb(q(7, 6)).log(), q(1, 6)), (q(5, 2), None, q(1, 5))):
+        bound = rounding.bound(3, flint.arb(y))
+        claim.measured("right side", bound, equation="(i)", k=3, y=str(y)).within(right, fine)
+        if left is not None:
+            moved = rounding.movement(3, flint.arb(y))
+            claim.measured("left side", moved, equation="(i)", k=3, y=str(y)).within(left, fine)
+    ties = {"1/2": 0, "3/2": 2, "5/2": 2, "7/2": 4, "-1/2": 0, "-3/2": -2, "7/3": 2, "8/3": 3}
+    found = rounding.nearest(exact.rationals(list(ties))).tolist()
+    claim.measured("[z]", found, equation="(ii)", z=list(ties)).equals(list(ties.values()))
+    z = exact.vector([log(2), log("7/3"), log("5/2"), *exact.rationals([0, 1, "1/10"])])
+    found = [logarithms_of(one) for one in rounding.nearest_logarithm(z)]
+    claim.measured("[exp z]", found, equation="(i)").equals([2, 2, 2, 1, 3, 1])
+
+
+def logarithms_of(z):
+    """k of log k."""
+    return int(logarithms.exp(z).p)
+
+
+@pytest.mark.certified
 def test_the_bound_holds_on_every_interval(claim):
     cells = claim.at_scale(smoke=25, laptop=400, paper=4000)
     found = [pieces(k) for k in range(1, cells + 1)]
@@ -54,11 +80,10 @@ def sides(z):
     """Both sides of (i), the integer being the model's; z is rational or the log of a rational."""
     import flint
 
-    log = logarithms
     (out,) = rounding.nearest_logarithm(exact.vector([z]))
-    k = int(log.exp(out).p)
+    k = logarithms_of(out)
     with flint.ctx.workprec(200):
-        y = log.ball(z).exp()
+        y = logarithms.ball(z).exp()
         return rounding.movement(k, y), rounding.bound(k, y)
 
 

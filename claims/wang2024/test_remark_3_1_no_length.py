@@ -49,20 +49,40 @@ def random_model(rng, rpe, L):
     return model.Transformer(W_E, b_E, [layer(number == L) for number in range(1, L + 1)])
 
 
-def listed(L):
-    """The parameters that Remark 3.1 lists, without b_E."""
-    layers = [H * (D**2 + 2 * r * D + 1) + D**2 + m * (D + D + 1) for _ in range(L - 1)]
-    return D * d + sum(layers) + H * (D**2 + 2 * r * D + 1) + D**2 + m * (D_out + D + 1)
-
-
 @pytest.mark.parametrize("L", [1, 2, 3], ids="L={}".format)
 @pytest.mark.exact
 def test_the_parameters_are_those_of_the_list_and_the_embedding_bias(L, claim):
+    """W_E has 6, b_E 3; a layer 2 (9 + 12 + 1) of heads, 9 of W_O, and 4 (3 + 3 + 1), the last one
+    4 (1 + 3 + 1): 9 + 73, and 81 for each further layer."""
     network = random_model(claim.rng("weights"), "lin", L)
-    claim.record("parameters", network.parameters_count())
-    claim.record("listed", listed(L))
-    stated = listed(L) + D
-    claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(stated)
+    number = claim.measured("parameters", network.parameters_count(), equation="Remark 3.1")
+    number.equals({1: 82, 2: 163, 3: 244}[L])
+
+
+@pytest.mark.parametrize("rpe", ["lin", "log"])
+@pytest.mark.exact
+def test_outputs_of_every_length_by_hand(rpe, claim):
+    """Tokens (x, 1), logits log 3 x_{t-s} + p phi(s), p = log 2 or 1; then x + 2 relu(5 - x) - 7
+    relu(x - 9), no second attention, and 2 relu(x - 1). For x = 1, 2, 1 and lin the shares are 1;
+    9 : 3/2; 3 : 9/2 : 3/4, so attention adds 1, 13/7, 17/11 and x is 2, 27/7, 28/11, then 8, 43/7,
+    82/11. For log 1 and 9 : 3/2 add 1, 13/7 from t = 1 on; x is 3, 20/7, then 7, 50/7; and the
+    second softmax has no key at t = 1. (A layer of log loses the first token.)
+    """
+    q, Log = exact.rationals, logarithms.Log
+    W_Q, zero, one = q([[0, 0]]), q([[0, 0], [0, 0]]), q([[1, 0], [0, 1]])
+    W_Q[0, 1], p = Log(3), Log(2) if rpe == "lin" else 1
+    head = model.Head(q([[1, 0], [0, 0]]), p, W_Q, q([[1, 0]]))
+    first = model.FeedForward(q([[2, -7], [0, 0]]), q([[-1, 0], [1, 0]]), q([5, -9]))
+    last = model.FeedForward(q([[2]]), q([[1, 0]]), q([-1]))
+    layers = [
+        model.Layer(model.Attention([head], one, rpe), first),
+        model.Layer(model.Attention([model.Head(zero, p)], zero, rpe), last),
+    ]
+    network = model.Transformer(q([[1], [0]]), q([0, 1]), layers)
+    y = network(q([[1], [2], [1]]))[:, 0].tolist()
+    stated = {"lin": [14, "72/7", "142/11"], "log": ["86/7"]}[rpe]
+    claim.measured("outputs", y, equation="Remark 3.1", n=3).equals(q(stated).tolist())
+    claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(40)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])

@@ -30,8 +30,9 @@ tokens = st.lists(sixths, min_size=1, max_size=7)
 types = pytest.mark.parametrize("rpe", ["lin", "log"])
 
 
-def layer(rpe, normalised, dot_product=None, heads=2):
-    """Random integer weights; u = 1/2, 1/3 for lin, p = 1, 2 for log."""
+def layer(rpe, normalised, dot_product=None, first=1):
+    """Random integer weights; u = 1/2, 1/3 for lin, p = 1, 2 for log; if `first` is 0, before them
+    u = 1 or p = 0."""
     rng = np.random.default_rng(5)
 
     def draw():
@@ -41,7 +42,7 @@ def layer(rpe, normalised, dot_product=None, heads=2):
         p = logarithms.Log(h + 1) if rpe == "lin" else h
         return model.Head(draw(), p, **(dot_product or {}))
 
-    return model.Attention([head(h) for h in range(1, heads + 1)], draw(), rpe, normalised)
+    return model.Attention([head(h) for h in range(first, 3)], draw(), rpe, normalised)
 
 
 def share(rpe, h, s):
@@ -53,11 +54,11 @@ def share(rpe, h, s):
 
 
 def convolution(attention, x, t):
-    """sum_s K(s) x_{t-s}, the sums ending at the start of the window."""
+    """sum_s K(s) x_{t-s}, the sums ending at the start of the window; heads 0, 1, 2."""
     total = exact.rationals([0] * D)
     for s in range(t + 1):
         K = 0
-        for h, head in enumerate(attention.heads, start=1):
+        for h, head in enumerate(attention.heads):
             sums = sum(share(attention.rpe, h, j) for j in range(t + 1))
             weight = share(attention.rpe, h, s) / (sums if attention.normalised else 1)
             K = K + (attention.W_O @ head.W_V) * weight
@@ -69,14 +70,16 @@ def convolution(attention, x, t):
 @pytest.mark.parametrize("normalised", [True, False], ids=["softmax", "no softmax"])
 @pytest.mark.exact
 def test_the_layer_is_the_convolution(rpe, normalised, claim):
-    attention = layer(rpe, normalised)
+    """Of a batch of two windows, the second being the first with the other sign."""
+    attention = layer(rpe, normalised, first=0)
 
     def differ(x):
         x = exact.rationals([[0] * D, *x])
-        y = attention(x)
+        y, minus = attention(np.stack([x, -x]))
         times = range(attention.first, len(x))
         wanted = [convolution(attention, x, t) for t in times]
-        return sum(bool((a != b).any()) for a, b in zip(y, wanted, strict=True))
+        wrong = sum(bool((a != b).any()) for a, b in zip(y, wanted, strict=True))
+        return wrong + int((minus != -y).sum())
 
     examples = claim.at_scale(smoke=20, laptop=100, paper=3000)
     claim.for_all("tokens that differ", tokens, differ, equation="Remark 3.2", examples=examples)

@@ -22,14 +22,12 @@ Not checked: universal approximation with positional encoding, which is a theore
 """
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from repro.bounds import exactly, theorem
-from repro.numerics import exact, logarithms
-from repro.wang2024 import model
+from repro.numerics import exact
 
 D, N = 2, 4
 
@@ -41,15 +39,18 @@ def two_layers(rng):
     return [{name: exact.rationals(w.tolist()) for name, w in one.items()} for one in small]
 
 
-def without_encoding(layers, x, normalised=True):
+def without_encoding(layers, x, normalised=True, encoding=None):
     """The network on tokens x (n, D), all of which attend to all; e^z is 2^z for whole logits z.
 
-    In the second layer the logits are rounded, as is any function of the two tokens.
+    In the second layer the logits are rounded, as is any function of the two tokens. For the
+    controls: `encoding` (n, n) is e^R.
     """
+    two = exact.rational(2)
     for one in layers:
         logits = (x @ one["Q"].T) @ (x @ one["K"].T).T
-        whole = [[int(z.p // z.q) for z in row] for row in logits]
-        shares = exact.rationals([[Fraction(2) ** z for z in row] for row in whole])
+        shares = exact.rationals([[two ** int(z.p // z.q) for z in row] for row in logits])
+        if encoding is not None:
+            shares = shares * encoding
         if normalised:
             shares = shares / shares.sum(1, keepdims=True)
         x = x + shares @ (x @ one["V"].T)
@@ -86,27 +87,29 @@ def test_the_token_before_is_missed_by_at_least_1(claim):
     )
 
 
-def masked(slope, layers, x):
-    """Causal layers of one head on scalar tokens, uniform for slope 0; the last output."""
-    one = exact.rationals([[1]])
-    x = exact.rationals(x)[:, None]
-    for _ in range(layers):
-        x = model.Attention((model.Head(one, slope),), one, "lin")(x)
-    return x[-1, 0]
+def masked(u, layers, x):
+    """Layers that add nothing but attention without dot product, e^R = u^s for s >= 0 and 0 for
+    the future, on scalar tokens; the last output."""
+    zero, u = exact.rationals([[0]]), exact.rational(u)
+    idle = {"Q": zero, "K": zero, "a": zero, "b": zero, "c": zero[0], "V": zero + 1}
+    n = len(x)
+    mask = exact.rationals([[u ** (t - s) if s <= t else 0 for s in range(n)] for t in range(n)])
+    return without_encoding([idle] * layers, exact.rationals(x)[:, None], encoding=mask)[-1, 0]
 
 
 def test_control_with_the_mask_alone_two_layers_see_the_order(claim):
-    """Uniform attention to the past: one layer has the mean, two have 11/18 and 5/18."""
+    """Uniform attention to the past, and the residual. On 1, 0, 0 one layer gives 2, 1/2, 1/3, and
+    a second adds (2 + 1/2 + 1/3) / 3 = 17/18 to 1/3; on 0, 1, 0 it is 0, 3/2, 1/3, and 11/18."""
     pasts = [1, 0, 0], [0, 1, 0]
-    one, other = (masked(exact.rational(0), 1, x) for x in pasts)
+    one, other = (masked(1, 1, x) for x in pasts)
     claim.measured("one layer", one, equation="R = 0, masked").equals(other)
-    two = [masked(exact.rational(0), 2, x) for x in pasts]
-    stated = [exact.rational("11/18"), exact.rational("5/18")]
-    claim.measured("two layers", two, equation="R = 0, masked").equals(stated)
+    two = [18 * masked(1, 2, x) for x in pasts]
+    claim.measured("two layers, times 18", two, equation="R = 0, masked").equals([23, 17])
 
 
 def test_control_with_lin_rpe_one_layer_sees_the_order(claim):
     """p = log 2: the shares of the distances 0, 1, 2 are 4/7, 2/7, 1/7."""
-    one, other = (masked(logarithms.Log(2), 1, x) for x in ([1, 0, 0], [0, 1, 0]))
-    apart = claim.measured("difference of the outputs", other - one, equation="(4)")
-    apart.at_least(exactly(exact.rational("1/7"), "2/7 − 1/7"))
+    half = 1 / exact.rational(2)
+    one, other = (7 * masked(half, 1, x) for x in ([1, 0, 0], [0, 1, 0]))
+    apart = claim.measured("difference of the outputs, times 7", other - one, equation="(4)")
+    apart.at_least(exactly(1, "2 − 1"))

@@ -33,7 +33,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, theorem
+from repro.bounds import rounding_error, theorem
 from repro.numerics import exact
 from repro.wang2024 import exponentials, model, powers
 
@@ -99,6 +99,31 @@ def room(T, b):
     return flint.arb(b).zeta() * R * (1 + flint.fmpq(T + 1, b - 1)) * r * (1 + r) ** (T - 1)
 
 
+@pytest.mark.certified
+def test_two_log_heads_by_hand(claim):
+    """b = 4, T = 2: 256 (s^-4 - s^-8) / 15 is 0 at 1 and 1 at 2. For t = 2 the masked softmax
+    multiplies the powers by zeta(4) 16/17 and zeta(8) 256/257, zeta(4) = pi^4 / 90 and zeta(8) =
+    pi^8 / 9450. What masking adds is at most zeta(4) 16/15 2 16/81 97/81, and for T = 1 zeta(4)
+    (1 + 2/3) / 16.
+    """
+    phi, pi = powers.fixed(2, 2, first=4, step=4), flint.arb.pi()
+    weights = claim.measured("α", phi.coefficients, equation="3.1, 3")
+    weights.equals((exact.rational("256/15"), exact.rational("-256/15")))
+    z4, z8 = pi**4 / 90, pi**8 / 9450
+    fine = rounding_error(1e-12, "53 bits")
+    for T, stated in ((1, z4 * 5 / 48), (2, z4 * flint.fmpq(16 * 2 * 16 * 97, 15 * 81 * 81))):
+        claim.measured("added by masking", room(T, 4), equation="3.1, 3", T=T).within(stated, fine)
+    a, b = z4 * flint.fmpq(16, 17), z8 * flint.fmpq(256, 257)
+    one, two = a - b, (16 * a - b) / 15 - 1
+    exponents = claim.measured("β", phi.exponents, equation="3.1, 3")
+    exponents.equals((4, 8))
+    beyond = (z4 - flint.fmpq(17, 16) - z8 + flint.fmpq(257, 256)) * flint.fmpq(256, 15)
+    claim.measured("l1 error on N_+", phi.error(), equation="3.1, 3", T=2).within(beyond, fine)
+    stated = abs(one) * flint.fmpq(256, 15) + abs(two)
+    found = masked(phi.exponents, phi.coefficients, 2, 2)
+    claim.measured(ERROR, found, equation="3.1, 3", T=2, t=2).within(stated, fine)
+
+
 @pytest.mark.parametrize("T", [1, 2, 3, 4])
 @pytest.mark.certified
 def test_steep_log_heads_err_little_more_at_any_position(T, claim):
@@ -116,9 +141,6 @@ def test_steep_log_heads_err_little_more_at_any_position(T, claim):
         )
         over = sum(abs(a) > R * s for a, s in zip(phi.coefficients, size, strict=True))
         claim.measured("weights above their bound", over, equation="3.1, 3", b=b).equals(0)
-    claim.measured("added by masking", room(T, 64 * T), equation="3.1, 3").at_most(
-        chosen(1e-15, "it tends to 0: at 64 T it is below what float64 shows")
-    )
 
 
 @pytest.mark.parametrize("T", [2, 4])

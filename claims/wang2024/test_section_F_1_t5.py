@@ -21,7 +21,7 @@ each direction: B = 8, D = 128 where both directions are looked at, B = 16 in a 
 
 import pytest
 
-from repro.bounds import chosen, exactly
+from repro.bounds import exactly
 from repro.numerics import logarithms
 from repro.wang2024 import t5
 
@@ -63,6 +63,23 @@ def test_integers_and_logarithms_agree(claim):
     claim.measured("floors of an integer", undecided, equation="Section F.1").at_least(least)
 
 
+STAIRS = {  # (B, D), n: -r(n)
+    (2, 32): {0: 0, 1: 1, 2: 2, 7: 2, 8: 3, 31: 3, 32: 3, 10**9: 3},
+    (8, 128): {7: 7, 8: 8, 11: 8, 12: 9, 15: 9, 16: 10, 22: 10, 23: 11, 31: 11, 32: 12, 45: 12,
+               46: 13, 63: 13, 64: 14, 90: 14, 91: 15, 127: 15, 128: 15},
+    (1, 2): {0: 0, 1: 1, 2: 1},
+}  # fmt: skip
+
+
+@pytest.mark.exact
+def test_staircases_by_hand(claim):
+    """B = 2, D = 32: a step where n/2 is a power of 4. B = 8, D = 128: where n/8 is one of sqrt 2,
+    8 sqrt 2 = 11.3, 16, 22.6, 32, 45.3, 64, 90.5. The last value is 2B - 1."""
+    for (B, D), stairs in STAIRS.items():
+        found = {n: t5.staircase(n, B, D) for n in stairs}
+        claim.measured("−r(n)", found, equation="Section F.1", B=B, D=D).equals(stairs)
+
+
 @pytest.mark.exact
 def test_linear_then_within_one_of_the_logarithm_then_constant(claim):
     """k <= B log(n/B)/log(D/B) < k + 1 is D^k B^B <= n^B B^k and D^(k+1) B^B > n^B B^(k+1)."""
@@ -98,15 +115,19 @@ CHANGES = {
     "nearest for floor": lambda n, B, D, log: B + round(B * log(n / B) / log(D / B)),
     "log n for log(n/B)": lambda n, B, D, log: B + int(B * log(n) / log(D)),
 }
+FIRST = {
+    "nearest for floor": (10, 1, "8 log(10/8) / log 16 = 0.64"),
+    "log n for log(n/B)": (8, 3, "8 log 8 / log 128 = 24/7"),
+}
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_control_another_formula_gives_other_distances(change, claim):
-    """Of the 120 distances from 8 to 127, with B = 8 and D = 128."""
+    """B = 8 and D = 128, at the first distance where the other formula differs."""
     import math
 
-    formula = CHANGES[change]
-    other = sum(formula(n, 8, 128, math.log) != t5.staircase(n, 8, 128) for n in range(8, 128))
-    claim.measured("distances with another value", other, equation="Section F.1").at_least(
-        chosen(40, "a third of the 120 distances: not a few points where one number rounds badly")
+    formula, (n, more, why) = CHANGES[change], FIRST[change]
+    other = formula(n, 8, 128, math.log) - t5.staircase(n, 8, 128)
+    claim.measured("steps too many", other, equation="Section F.1", n=n).at_least(
+        exactly(more, why)
     )

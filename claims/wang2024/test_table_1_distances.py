@@ -44,7 +44,12 @@ def test_the_table_determines_B_and_not_D(claim):
     Ds, distances = [118, *range(119, 129), 129], list(range(160))
     stairs = {D: [t5.staircase(n, 8, D) for n in distances] for D in Ds}
     apart = [n for n in distances if len({stairs[D][n] for D in range(119, 129)}) > 1]
-    claim.record("first distance at which the ten differ", apart[0])
+    # 8 log(31/8) / log(D/8) = 4.014 for D = 119 and 3.908 for D = 128
+    claim.measured("first distance at which the ten differ", apart[0], equation="Table 1").equals(
+        31
+    )
+    last = {stairs[D][n] for D in Ds for n in range(129, 160)}
+    claim.measured("values beyond D", last, equation="2B − 1").equals({15})
     claim.figure(
         pictures.staircases(stairs, PRINTED),
         "staircase",
