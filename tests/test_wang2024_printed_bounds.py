@@ -38,14 +38,6 @@ def test_a_peak_is_attained_where_it_is_said_to_be():
         assert height.rel_accuracy_bits() > 150
 
 
-def test_explicit_constant_of_lemma_E_1_by_hand():
-    M_3 = 186.39992  # max |Psi'''|, the grid above agrees
-    for printed, step in ((True, 1 - math.exp(-1)), (False, 1 - math.exp(-0.01))):
-        bound = printed_bounds.exponential_delta(2, printed=printed)
-        by_hand = M_3 * math.e / step**3 * math.exp(0.01 * 4 * 2) / 50**3 / (1 - math.exp(-0.01))
-        assert float(bound(50, 3)) == pytest.approx(by_hand, rel=1e-6)
-
-
 def test_explicit_constants_of_the_other_lemmas_by_hand():
     M_2, zeta = 7.7497049, float(flint.arb("1.01").zeta())
     E_4 = printed_bounds.power_delta(3)

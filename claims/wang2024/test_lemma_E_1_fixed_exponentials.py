@@ -182,8 +182,9 @@ def test_audit_heads_from_which_the_bound_of_the_proof_is_below_1(T, claim):
     first = {printed: bound.heads() for printed, bound in bounds.items()}
     claim.record("best n", bounds[False].best_n(first[False]))
     for printed, bound in bounds.items():
-        settings = {"equation": PROOF, "printed": printed}
-        m, below = first[printed], theorem(1, EVERY_N)
+        m, constant = first[printed], "printed" if printed else "corrected"
+        claim.record("heads until the bound of the proof is below 1", m, constant=constant)
+        settings, below = {"equation": PROOF, "constant": constant}, theorem(1, EVERY_N)
         claim.measured("bound", bound.least(m), m=m, **settings).at_most(below)
         claim.measured("bound", bound.least(m - 1), m=m - 1, **settings).at_least(below)
     # 2^-10 / (1/2 · .2887880951²), as Π (1 − 2^-i) = .2887880951
