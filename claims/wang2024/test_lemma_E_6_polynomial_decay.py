@@ -28,7 +28,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from repro.bounds import rounding_error, theorem
+from repro.bounds import exactly, rounding_error, theorem
 from repro.numerics import l1, rates
 from repro.wang2024 import essential, heads, kernels, printed_bounds
 from repro.wang2024.pictures import sums as pictures
@@ -104,6 +104,9 @@ def test_bounds_by_hand(claim):
     ):
         number = claim.measured(name, found, equation=OURS, stated=stated)
         number.within(stated, rounding_error(1e-8 * stated, "worked out to nine digits and more"))
+    fit = heads.Fit("log", (2.0, 3.0), np.array([3.0, -5.0]), 10, 0.0)
+    eight = exactly(0.0, "8 · 2^-53 is a floating-point number")
+    claim.measured("eps A", fit.floor, equation="A = 3 + 5").within(8 * 2.0**-53, eight)
     claim.measured("last n", [one.last for one in proof], equation="n ≤ 0.99β − 1").equals([2, 2])
 
 

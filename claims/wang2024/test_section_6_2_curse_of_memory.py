@@ -200,6 +200,9 @@ def test_bounded_weights_and_exponents_leave_a_floor_that_units_do_not_lower(cla
     for A, stated in ((1, 2.148284873e-4), (10, 9.935280015e-5)):
         found = claim.measured("floor", floor(A), equation="Σ (|ρ| − A e^-bs)_+", A=A)
         found.within(stated, rounding_error(1e-9 * stated, "worked out to ten digits"))
+    two = recurrent.floor(smooth(), 0, SLOWEST, window=2)
+    found = claim.measured("floor", two, equation="Σ (|ρ| − A e^-bs)_+", A=0, window=2)
+    found.within(1.0625, rounding_error(1e-15, "1 + 1/16, in a ball"))
     one = exact.rationals([[1]])
     head = model.Attention((model.Head(one, BETA),), one, "log", normalised=False)
     impulses = exact.rationals(np.eye(6, dtype=int))[:, :, None]
