@@ -103,15 +103,6 @@ def test_the_best_network_of_the_plane(m):
     assert error(drawn, circle).max() > least
 
 
-def test_the_sampling_bound_grows_with_domain_and_dimension():
-    bound = barron.sampling_bound(1.0, 3, 16, 1.0)
-    assert bound == 2.0
-    assert barron.sampling_bound(1.0, 3, 16, 0.5) == bound
-    assert barron.sampling_bound(1.0, 3, 16, 2.0) == 2 * bound
-    assert barron.sampling_bound(1.0, 15, 16, 1.0) == 2 * bound
-    assert barron.sampling_bound(4.0, 3, 64, 1.0) == bound
-
-
 def test_best_weights_are_the_best():
     """Against |y| on one ray of the plane, the neuron relu(y_1) meets it exactly."""
     network = Network(np.array([5.0]), np.array([[1.0, 0.0]]), np.zeros(1))

@@ -73,26 +73,6 @@ def test_the_best_error_of_a_power_lies_between_its_bounds(n, m):
     assert lower <= upper <= 1.5 * lower or m < n / 2
 
 
-def test_bounds_by_hand():
-    """Of x^4 by constants, 1/2, where 2/4^4 (C(8,3) + C(8,1)) is sharp; x by constants; and sums."""
-    assert jackson.least_error_of_power(4, 1) == (Fraction(1, 2), Fraction(2 * 93, 256))
-    assert jackson.largest_power_ratio(1) == (Fraction(1, 2),) * 2
-    interpolated = Fraction(2 * 6**6, 4**6 * 720)
-    assert jackson.ratio_by_sinwel(6, 6) == interpolated
-    one_step = Fraction(27, 3) * Fraction(355, 452) * Fraction(2, 4**2 * 2)
-    assert jackson._after_steps(3, 3, 1) == one_step
-    assert jackson.repaired_constant(2) == Fraction(12544, 10000)
-    for n in (1, 2, 7):
-        assert jackson.least_error_of_power(n, n) == (Fraction(2, 4**n),) * 2
-        assert jackson.least_error_of_power(n, n + 1) == (0, 0)
-    assert jackson.least_error_of_power(3, 1)[1] == Fraction(2 * (15 + 6 + 1), 64)
-    assert jackson.power_ratio(2, 2)[0] == Fraction(1, 4)
-    assert jackson.largest_power_ratio(35)[1] < 1
-    assert jackson.largest_power_ratio(38)[0] > 1
-    lower, upper = jackson.power_ratio(2000, 1296)
-    assert Fraction(111, 100) ** 2000 < lower < upper < jackson.repaired_constant(2000)
-
-
 def test_for_large_m_the_bounds_tend_to_favards():
     for n in (1, 2, 4):
         assert float(jackson.elementary_ratio(n, 10**6)) == pytest.approx(

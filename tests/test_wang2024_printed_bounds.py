@@ -38,32 +38,6 @@ def test_a_peak_is_attained_where_it_is_said_to_be():
         assert height.rel_accuracy_bits() > 150
 
 
-def test_explicit_constant_of_lemma_E_1_by_hand():
-    M_3 = 186.39992  # max |Psi'''|, the grid above agrees
-    for printed, step in ((True, 1 - math.exp(-1)), (False, 1 - math.exp(-0.01))):
-        bound = printed_bounds.exponential_delta(2, printed=printed)
-        by_hand = M_3 * math.e / step**3 * math.exp(0.01 * 4 * 2) / 50**3 / (1 - math.exp(-0.01))
-        assert float(bound(50, 3)) == pytest.approx(by_hand, rel=1e-6)
-
-
-def test_explicit_constants_of_the_other_lemmas_by_hand():
-    M_2, zeta = 7.7497049, float(flint.arb("1.01").zeta())
-    E_4 = printed_bounds.power_delta(3)
-    by_hand = M_2 * math.e * 2**2.02 / 0.01**2 * 3 ** (1.01 + 2.02) * zeta / 40**2
-    assert float(E_4(40, 2)) == pytest.approx(by_hand, rel=1e-6)
-    E_3 = printed_bounds.exponential_kernel(5, 2)
-    by_hand = 5 * M_2 * math.e * (2 / (1 - math.exp(-0.005)) / 40) ** 2 / (1 - math.exp(-0.02))
-    assert float(E_3(40, 2)) == pytest.approx(by_hand, rel=1e-6)
-    assert E_3.last == 198
-    printed = printed_bounds.exponential_kernel(5, 2, printed=True)
-    assert float(printed(40, 2)) == pytest.approx(by_hand / 4, rel=1e-6)
-    assert printed_bounds.exponential_kernel(5, "1/99").last == 1
-    E_6 = printed_bounds.power_kernel(5, "7/2")
-    by_hand = 5 * M_2 * math.e * (2**2.01 / 0.01 / 40) ** 2 * float(flint.arb("1.0001").zeta())
-    assert float(E_6(40, 2)) == pytest.approx(by_hand, rel=1e-6)
-    assert E_6.last == 2
-
-
 @pytest.mark.parametrize("m", [30, 85, 400])
 def test_least_bound_is_the_minimum_over_many_n(m):
     bound = printed_bounds.exponential_delta(20, printed=True)

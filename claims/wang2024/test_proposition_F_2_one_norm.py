@@ -22,7 +22,7 @@ import math
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import exactly
+from repro.bounds import exactly, rounding_error
 from repro.numerics import barron, exact
 
 weights = st.integers(-20, 20).map(lambda k: exact.rational(k) / 4)
@@ -67,6 +67,7 @@ def test_rebalancing_does_not_change_the_function(claim):
         if rho.moment(1) == 0:
             return rho(x) - new(x)
         moved = products(rho) != products(new) or rays(rho) != rays(new)
+        moved |= len(new.a) != len(rays(rho))  # a neuron of weight 0 is none
         return int(moved) + abs(rho(x) - new(x))
 
     what = "neurons that moved, and f(x) after − before"
@@ -107,6 +108,24 @@ def test_norms_before_and_after_of_an_example(claim):
     shares = exact.rationals(["4/21", "5/21", "12/21"]).tolist()
     found = new.probabilities.tolist()
     claim.measured("probabilities after", found, equation="p s / S").equals(shares)
+    # E s² = 3/10 · 4 + 1/2 · 9/4 + 1/5 · 81 = 18.525, and 4.30406784² = 18.525
+    second = claim.measured("B_2 before", rho.norm(2), equation="B_2")
+    second.within(4.30406784, rounding_error(5e-9, "worked out to nine digits"))
+    # relu(2), relu(3/4) and relu(−1) at (1, 1): 3/10 · 2 − 1/2 · 2 · 3/4
+    both = [rho([1, 1]), new([1, 1])]
+    claim.measured("f(1, 1)", both, equation="f").equals([exact.rational("-3/20")] * 2)
+
+
+@pytest.mark.exact
+def test_a_weight_below_zero_is_no_probability(claim):
+    for shares in (("3/2", "-1/2"), ("1/2", "1/3")):
+        try:
+            barron.Measure.of([(p, 1, [1], 0) for p in shares])
+        except ValueError:
+            refused = True
+        else:
+            refused = False
+        claim.measured("refused", refused, equation="F.2", shares=str(shares)).equals(True)
 
 
 def test_control_without_rebalancing_the_norms_differ(claim):

@@ -101,11 +101,15 @@ def test_equal_distances(n, claim):
 def test_neurons_of_the_built_networks(claim):
     """TWO_POINTERS: one neuron for g_1, three for g_2, and one for the constant, at first."""
     target = targets.TWO_POINTERS
-    heads = [moving.interpolated("lin", T, "1/2") for T in target.distances]
+    heads = [moving.silent("lin", T) for T in target.distances]  # the neurons are the same for all
     for stages, stated in ((adaptive.two_layers, [1 + 3 + 1]), (adaptive.one_by_one, [1 + 1, 3])):
         network = adaptive.transformer(target, heads, stages(target))
         found = budgets.widths(network)
         claim.measured("neurons", found, equation="C.2", layers=len(network.layers)).equals(stated)
+    # Memories that depend on K = 0, 1, 1 others: g_i reads the token and min(i − 1, K) memories.
+    for one, stated in ((target, [1, 1]), (targets.NESTED, [1, 2]), (targets.BRANCHED, [1, 2, 2])):
+        reads = [one.reads(i) for i in range(1, one.M + 1)]
+        claim.measured("tokens that g_i reads", reads, equation="(11)", K=one.K).equals(stated)
 
 
 def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
@@ -123,7 +127,9 @@ def test_control_the_printed_right_side_is_never_below_one_over_M(claim):
 
 @pytest.mark.certified
 def test_both_bounds_at_points_worked_out_by_hand(claim):
-    """E_Attn / C(1) for H = 10 heads: a = e at T = 100 (lin), a = 10^1.01 at T = 10 (log)."""
+    """E_Attn / C(1) for H = 10 heads: a = e at T = 100 (lin), a = 10^1.01 at T = 10 (log). And
+    E_Attn / C(2) for H = 3: (e^.5 + e^1.5)^3 / 9 = 6.13041034^3 / 9 at T = 50 and 150, and in two
+    layers (e^3 + e^9)^.5 / 9; (4^1.01 + 25^1.01)^3 / 9 = 29.8736484^3 / 9 at T = 4 and 25 (log)."""
     e, ten = flint.arb(1).exp(), flint.arb(10)
     for rpe, layers, by_hand in (
         ("lin", [[100]], e**2 / 10),
@@ -135,6 +141,14 @@ def test_both_bounds_at_points_worked_out_by_hand(claim):
         found = budgets.extraction(rpe, layers, 10, 1)
         number = claim.measured("E_Attn / C(1)", found, equation="C.2", rpe=rpe, T=str(layers))
         number.within(by_hand, rounding_error(1e-12, "radii of the balls of 53 bits and more"))
+    for rpe, layers, by_hand in (
+        ("lin", [[50, 150]], 25.5991842),
+        ("lin", [[50], [150]], 10.0142919),
+        ("log", [[4, 25]], 2962.25395),
+    ):
+        found = budgets.extraction(rpe, layers, 3, 2)
+        number = claim.measured("E_Attn / C(2)", found, equation="C.2", rpe=rpe, T=str(layers))
+        number.within(by_hand, rounding_error(1e-8 * by_hand, "worked out to nine digits"))
 
 
 @pytest.mark.exact
