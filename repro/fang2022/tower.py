@@ -30,27 +30,38 @@ from repro.fang2022 import powers
 from repro.fang2022.model import Array, Layout, Transformer, keep_own
 from repro.fang2022.polynomials import Polynomial, exponents
 from repro.numerics import roundoff
-from repro.numerics.exact import to_float, vector
+from repro.numerics.exact import rational, rationals, to_float, vector
 
 CARRIED = 1e-2  # relative error of t^q up to which a type "carries" (B, q)
 
 
 def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -> float:
     """e_q / B^q: the largest error of the stored t^q, relative to the largest t^q."""
-    u, B = roundoff.unit(dtype), float(B)
+    u, exact = rational(roundoff.unit(dtype)), rational(B)  # in float64 1 + u would be 1
+    e, power = 0 * u, 0 * u + 1
+    for i, G in enumerate(map(rational, lifts(q, exact)), 1):
+        A = power + e
+        P = (1 + u) * exact * A
+        R = 0 if 2 * P <= G else P + u * (P + G)
+        W = P + exact * e if i % 2 else 2 * P
+        E = max(0 * u, W + 2 * u * (P + G) - G) if i > 1 else 0
+        e = exact * e + u * (exact * A + P + G + R) + E
+        power *= exact
     try:
-        e, power = 0.0, 1.0
-        for i, G in enumerate(lifts(q, B), 1):
-            A = power + e
-            P = (1 + u) * B * A
-            R = 0.0 if 2 * P <= G else P + u * (P + G)
-            W = P + B * e if i % 2 else 2 * P
-            E = max(0.0, W + 2 * u * (P + G) - G) if i > 1 else 0.0
-            e = B * e + u * (B * A + P + G + R) + E
-            power *= B
-        return e / power if power > 0 and math.isfinite(e) else math.inf
+        size, off = float(B) ** q, float(to_float(e))
     except OverflowError:
         return math.inf
+    return float(to_float(e / power)) if size > 0 and math.isfinite(off) else math.inf
+
+
+def error_floor(t: torch.Tensor, q: int, G: float) -> float:
+    """How far slot q must be off for one of these tokens, whatever the rounding, if |t^q| <= G/2.
+
+    Then a >= G/2 for the last lift G: a and G are multiples of half the spacing at G, and so is
+    what is stored; t^q is not. The largest such distance is near to a quarter of the spacing.
+    """
+    powers_of_t = rationals(t.double().cpu().numpy()).ravel() ** q
+    return roundoff.least_error(powers_of_t, roundoff.spacing(float(G), t.dtype) / 2)
 
 
 def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
