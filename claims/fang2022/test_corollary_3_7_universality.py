@@ -26,7 +26,15 @@ import math
 import pytest
 
 from repro.bounds import as_printed, grid_error, rounding_error, theorem
-from repro.fang2022 import approximation, model, multiplication, pictures
+from repro.fang2022 import (
+    approximation,
+    model,
+    multiplication,
+    pictures,
+    polynomials,
+    powers,
+    tower,
+)
 from repro.numerics import exact, roundoff
 
 NAMES = ["kink", "Runge", "smooth"]
@@ -124,6 +132,20 @@ def test_rate_the_kink_like_one_over_q_and_runge_geometrically(claim):
         entire = theorem(before, "the ratio before; for an entire f errors fall ever faster")
         name = "ratio of the smooth function's errors over 8 degrees"
         claim.measured(name, after, equation="E_q^(1/q) → 0").at_most(entire)
+
+
+@pytest.mark.exact
+def test_the_bound_on_the_round_off_at_a_point_worked_out_by_hand(claim):
+    """Q = x_2² + 3x_2 + 7, B = 2: all on ξ_1 = (0, 1). In units of u, |β| B^s = 6 and 4; t is off
+    by 3 (ξ rounded, two products added), t² by 6; slot s by 4.25s: 6 (4.25 + 3) + 4 (8.5 + 6).
+    Then n q = 6 terms and b are added, each β rounded and multiplied: 8 (6 + 4 + 7) = 136.
+    In one variable Q = x² has t exact, 8.5, and 2 + 2 for β and the sum: 12.5.
+    """
+    two = polynomials.Polynomial(2, {(0, 2): 1, (0, 1): 3, (0, 0): 7})
+    for Q, B, units in ((two, 2, 237.5), (polynomials.Polynomial(1, {(2,): 1}), 1, 12.5)):
+        bound = tower.output_bound(powers.construction(Q, B), B, "float32") / 2.0**-24
+        found = claim.measured("bound over u", bound, equation="tower.output_bound", d=Q.d)
+        found.within(units * (1 + 2**-10), rounding_error(1e-3, "terms of second order"))
 
 
 @names

@@ -85,9 +85,25 @@ def test_the_additions_pass_the_input_on(claim):
 
 @pytest.mark.construct
 def test_what_each_box_does_to_the_tokens(claim):
-    """f_1* = x_1^2 + x_2^2 at x = (2, -1), B = 3: three tokens, two blocks, output 5."""
+    """f_1* = x_1^2 + x_2^2 at x = (2, -1), B = 3: three tokens, two blocks, output 5.
+
+    ξ = (0, 1), (3/5, 4/5), (-3/5, 4/5), so t = -1, 2/5, -2. Attention puts t + 2 3 into slot 1, and
+    2 9 - t² into slot 2. 25/18 for ξ_2 and ξ_3 makes x_1² and 16/9 x_2², and -7/9 is left for ξ_1.
+    """
     model = powers.construction(polynomials.F_1_STAR, 3)
     *stages, output = boxes(model, exact.rationals([2, -1]))
+    by_hand = {
+        "t": (stages[0][0], [-1, "2/5", -2]),
+        "slot 1 after A¹": (stages[1][4], [5, "32/5", 4]),
+        "slot 1 after B¹": (stages[2][4], [1, "-2/5", 2]),
+        "slot 2 after A²": (stages[3][5], [17, "446/25", 14]),
+        "slot 2 after B²": (stages[4][5], [1, "4/25", 4]),
+        "β for slot 2": (powers.slots_of(model)[:, 1], ["-7/9", "25/18", "25/18"]),
+        "β for slot 1": (powers.slots_of(model)[:, 0], [0, 0, 0]),
+    }
+    for name, (found, expected) in by_hand.items():
+        three = claim.measured("three tokens", found.tolist(), equation="Figure 1", row=name)
+        three.equals(exact.rationals(expected).tolist())
     names = ["F(x)", "after A¹", "after B¹", "after A²", "after B²"]
     tables = {name: exact.to_float(Z).tolist() for name, Z in zip(names, stages, strict=True)}
     t = " , ".join(f"{v:g}" for v in tables["F(x)"][0])
