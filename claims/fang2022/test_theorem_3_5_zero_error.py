@@ -112,8 +112,7 @@ def second_target(claim, smoke):
 def test_the_second_target_of_section_5(claim):
     """f_2* through all blocks in rationals, every winner found, at points with ||x|| <= 5.
 
-    In rationals one dense block of 2002 tokens takes 10^10 operations, most of them on zeros;
-    `stored` leaves these out (below it is compared with the blocks).
+    A dense block of 2002 tokens takes 10^10 operations, most on zeros; `stored` leaves these out.
     """
     whole, one_to_ten = polynomials.F_2_STAR(exact.rationals([*range(1, 11)])), "(1, 2, ..., 10)"
     sum_of_terms = "Section 5: 1 + 48 + 54 + 60 + 75 + 672 + 18"
@@ -177,10 +176,11 @@ def test_an_ordinary_module_computes_the_polynomial(d, q, claim):
     Q, B = polynomials.random_polynomial(d, q, claim.rng("module")), 2
     x = claim.rng("inputs").normal(size=(200, d))
     x *= B / np.linalg.norm(x, axis=1, keepdims=True) * claim.rng("radii").uniform(size=(200, 1))
-    model = networks.polynomial_transformer(Q, B, device=claim.device)
+    built = powers.construction(Q, B, lifts=powers.roomy)
+    model = networks.PolynomialTransformer(built, B, torch.float64, claim.device)
     ours = model(torch.tensor(x, device=claim.device)).detach().cpu().numpy()
     off = max(abs(exact.rationals(ours) - Q(exact.rationals(x))))
-    bound = towers.output_bound(powers.construction(Q, B), B, "float64")
+    bound = towers.output_bound(built, B, "float64")
     error = claim.measured("largest |C(x) − Q(x)|", off, equation=ZERO)
     error.at_most(rounding_error(bound, DERIVED))
 
@@ -196,12 +196,12 @@ def test_figure_the_error_against_the_degree(claim):
     floating, bounds = {name: [] for name in types}, {name: [] for name in types}
     for q in qs:
         Q, size = polynomials.Polynomial(1, {(q,): 1}), float(B**q)
-        model = powers.construction(Q, B)
+        model = powers.construction(Q, B, lifts=powers.roomy)
         errors.append(max(abs(model(x) - Q(x))))
         claim.measured("largest |C(x) − x^q|", errors[-1], equation=ZERO, q=q).equals(0)
         for name in types:
             points = torch.tensor(drawn.astype(name))
-            C = networks.polynomial_transformer(Q, B, dtype=points.dtype)(points).tolist()
+            C = networks.PolynomialTransformer(model, B, points.dtype)(points).tolist()
             off = max(abs(exact.rationals(C) - Q(exact.rationals(points.tolist()))))
             floating[name].append(float(exact.to_float(off)) / size)
             bounds[name].append(towers.output_bound(model, B, name) / size)
