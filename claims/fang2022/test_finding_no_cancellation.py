@@ -99,6 +99,13 @@ def test_the_bound_and_an_error_near_it_worked_out_by_hand(claim):
     for q, dtype, expected in ((5, "bfloat16", 67503105 / 2**32), (2, "float32", 2.0**-24)):
         found = claim.measured("bound", fewer_blocks.roundoff_bound(q, dtype), equation=BOUND, q=q)
         found.within(expected, rounding_error(1e-15 * expected, "expm1 and log1p, an ulp each"))
+    for kind, lifts in (
+        ("printed", [200, 200, 20000, 2 * 10**6]),
+        ("repaired", [20, 200, 2000, 20000]),
+    ):
+        built = [block.W_Q[1, 1] for block in blocks_of(kind, 4, "10")[0]]
+        found = claim.measured("2M²", built, equation="M = B^(i−1), or M² = B^i", lifts=kind, B=10)
+        found.equals(exact.rationals(lifts).tolist())
     t = torch.full((1, N), 193 / 256, dtype=torch.bfloat16, device=claim.device)
     for kind, stored in (("doubling", 2797755455), ("single", 650271807)):
         error = errors(kind, 5, "1", t)[0].max() * 2**40

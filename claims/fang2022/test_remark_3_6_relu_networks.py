@@ -61,6 +61,10 @@ def test_the_blocks_do_not_depend_on_the_polynomial(claim):
     both = [weight for blocks in pairs for one in blocks for weight in zip(*one, strict=True)]
     other = sum(bool((ours != theirs).any()) for ours, theirs in both)
     claim.measured("weights of blocks that differ", other, equation="Remark 3.6, fixed").equals(0)
+    lifts = [block.W_Q[1, 1] for block in square().blocks]
+    claim.measured("9/4 B^i of x²", lifts, equation="Remark 3.6, fixed", B=1).equals(
+        exact.rationals(["9/4", "9/4"]).tolist()
+    )
     readouts = {tuple(map(str, (*model.beta, model.b))) for model in models}
     claim.measured("different β and b", len(readouts), equation="Remark 3.6, free").equals(10)
 
@@ -105,6 +109,20 @@ def test_no_choice_of_knots_does_better(k, claim):
     others = min(piecewise.best_with_knots(some, points) for some in knots)
     drawn = claim.measured("least error", others, equation="1/(2k²)", knots="random", draws=draws)
     drawn.at_least(grid_error(least - off, program))
+
+
+@pytest.mark.exact
+def test_the_floors_at_two_points_worked_out_by_hand(claim):
+    """1/(2k²), 4/(45k⁴), (w_1 + 1)(w_2 + 1) ...: 1/8 and 4/720 for k = 2, 1/18 and 4/3645 for 3."""
+    for k, error, square in ((2, "1/8", "1/180"), (3, "1/18", "4/3645")):
+        found = claim.measured("least error", piecewise.least_error(k), equation="1/(2k²)", k=k)
+        found.equals(exact.rational(error))
+        mean = claim.measured(
+            "mean square", piecewise.least_mean_square(k), equation="4/(45k⁴)", k=k
+        )
+        mean.equals(exact.rational(square))
+    pieces = [piecewise.most_pieces(widths) for widths in WIDTHS.values()]
+    claim.measured("most pieces", pieces, equation="Π (w + 1)").equals([11, 125, 41])
 
 
 def trained(claim, widths):
