@@ -56,18 +56,6 @@ def test_the_round_off_bound_is_the_formula(q, dtype):
     assert few.roundoff_bound(q, dtype) == pytest.approx(expected, rel=1e-12, abs=0)
 
 
-def test_the_scores_of_other_tokens_are_lowered_as_stated():
-    """2 B^s; B^(2p) for t^p times t^p; (G + 1)^2 with G = B, then B^2 (B + 1)."""
-    cases = [
-        (few.single_blocks(2, 4, 3), [18, 54, 162]),
-        (few.doubling_blocks(2, 8, 3), [9, 81, 6561]),
-        (few.tripling_blocks(Layout(2, 14), 3, 2), [9, 169, (144 * 13 + 1) ** 2]),
-    ]
-    for blocks, c in cases:
-        assert [block.W_Q[1, 1] for block in blocks] == c
-        assert [block.W_Q[2, 2] for block in blocks] == c
-
-
 @pytest.mark.parametrize("l", [0, 1, 2, 3])
 def test_tripling_blocks_store_the_functions_held(l):
     rows = Layout(4, max(1, 2 ** (l + 1) - 2))

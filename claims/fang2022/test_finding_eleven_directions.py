@@ -21,7 +21,7 @@ Not checked: whether 9 or 10 directions suffice.
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, theorem
+from repro.bounds import theorem
 from repro.fang2022 import model as models
 from repro.fang2022 import polynomials, powers, ridge
 from repro.numerics import exact
@@ -91,13 +91,27 @@ def test_fewer_than_nine_directions_cannot(claim):
     claim.measured("rank of nine gradients", rank, equation="n ≥ 9").equals(9)
 
 
-@pytest.mark.parametrize(
-    "left_out", [0, 3, 6, 8], ids=["x_1", "x_3 + x_4", "x_9", "x_6 + x_7 - x_8"]
-)
-def test_control_ten_of_the_eleven_forms_are_not_enough(left_out, claim):
-    """Bombieri distance, exactly: the part of degree s that needs the form is not in the span."""
+LEFT_OUT = {
+    "x_1": (0, "1"),
+    "x_3 + x_4": (3, "25/129"),
+    "x_9": (6, "1"),
+    "x_6 + x_7 - x_8": (8, "1/25"),
+}
+
+
+@pytest.mark.parametrize("form", LEFT_OUT)
+def test_control_ten_of_the_eleven_forms_are_not_enough(form, claim):
+    """Bombieri distance of the part of degree s, over its norm, squared; <x^a, x^a> = a!/s!.
+
+    x_1^5 and 2x_9 are orthogonal to the other forms: all of them is left. 5x_3x_4 + 3x_5^2 has
+    norm² 25/2 + 9; of 5x_3x_4 the part along (x_3 - x_4)² - x_3² = x_4² - 2x_3x_4, of norm² 3,
+    is 5²/3, and 25/2 - 25/3 = 25/6 is left: 25/129. 2x_3³ + 2x_6x_7x_8 has norm² 4 + 4/6; the three
+    cubes of x_6 +- x_7 +- x_8 left, signed so that all have 2 with 2x_6x_7x_8, have the Gram matrix
+    27 and -1, so each has weight 2/25: of 2/3 there remain 2/3 - 12/25 = 14/75, over 14/3 1/25.
+    """
     import flint
 
+    left_out, expected = LEFT_OUT[form]
     kept, s = np.delete(forms()[0], left_out, axis=0), FORMS[left_out][1]
     basis = kept[ridge.independent(polynomials.monomials(kept, s))]
     part, n = polynomials.F_2_STAR.part(s), len(basis)
@@ -106,6 +120,4 @@ def test_control_ten_of_the_eleven_forms_are_not_enough(left_out, claim):
     inner = flint.fmpq_mat(n, 1, part(basis).tolist())  # <p, (xi . x)^s> = p(xi)
     share = (norm - (inner.transpose() * gram.solve(inner))[0, 0]) / norm
     found = claim.measured("relative distance²", share, equation="f_2* with one form fewer", s=s)
-    found.at_least(
-        chosen(exact.rational("1/100"), "a form in the span of the others has distance 0, exactly")
-    )
+    found.equals(exact.rational(expected))

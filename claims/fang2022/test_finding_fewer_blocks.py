@@ -110,6 +110,40 @@ def test_a_whole_model_equals_a_random_polynomial(theorem, d, q, blocks, claim):
     claim.measured("values unlike Q(x)", wrong, equation=f"{theorem}: C(x) = Q(x)").equals(0)
 
 
+@pytest.mark.exact
+def test_scores_functions_and_lengths_worked_out_by_hand(claim):
+    """c = (G + |h|)². A, B = 3: t^p is at most 3^p: 9, 81, 6561. C: h = 1, G_1 = t, G_2 = t³ + t²:
+    (3 + 1)², (36 + 1)² for B = 3; (1/4 + 1)², (5/64 + 1)² for B = 1/4. One product t t^(s-1): 2B^s.
+    As printed 2M², M = 3, 3, 9, 27, 81.
+    C, l = 2: α = G_2² + G_2 = t² + t³ + t⁴ + 2t⁵ + t⁶, and α G_2 = G_2³ + G_2² is the last.
+    """
+    small, rows = exact.rational("1/4"), models.Layout(2, 6)
+    blocks = {
+        ("A", 3): (few.doubling_blocks(2, 8, 3), [9, 81, 6561]),
+        ("C", 3): (few.tripling_blocks(rows, 2, 3), [16, 1369]),
+        ("C", "1/4"): (few.tripling_blocks(rows, 2, small), ["25/16", "4761/4096"]),
+        ("one product", 3): (few.single_blocks(2, 4, 3), [18, 54, 162]),
+        ("printed, q − 1", 3): (few.printed_products(2, 4, 3), [18, 54, 162]),
+        ("printed", 3): (
+            powers.power_blocks(2, 5, powers.printed(5, 3)),
+            [18, 18, 162, 1458, 13122],
+        ),
+    }
+    for (of, B), (built, expected) in blocks.items():
+        at = {"equation": "c = (G + |h|)²", "of": of, "B": B}
+        for i in (1, 2):
+            c = claim.measured("c", [block.W_Q[i, i] for block in built], token=i, **at)
+            c.equals(exact.rationals(expected).tolist())
+    held = [[int(c) for c in f.coeffs()] for f in few.held_functions(2)]
+    by_hand = [[1], [0, 1], [0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1, 1, 2, 1]]
+    claim.measured("first functions", held[:5], equation="C", l=2).equals(by_hand)
+    last = claim.measured("last function", held[-1], equation="C: G_3 = G_2³ + G_2²", l=2)
+    last.equals([0, 0, 0, 0, 1, 2, 2, 3, 3, 1])
+    lengths = [[*map(str, few.lengths(l))] for l in (1, 2, 3)]
+    three = claim.measured("lengths r", lengths, equation="C: 1, 2, 3 for l = 1, 2, 3")
+    three.equals([["1"], ["1", "-1"], ["1", "-1", "1/2"]])
+
+
 @some_blocks
 @pytest.mark.exact
 def test_one_token_stores_at_most_2_to_the_l_plus_1_functions(l, claim):

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import pytest
 
-from repro.bounds import chosen, rounding_error, theorem
-from repro.fang2022 import fewer_blocks, model, powers
+from repro.bounds import rounding_error, theorem
+from repro.fang2022 import fewer_blocks, model, powers, tower
 from repro.numerics import exact, roundoff
 
 BOUNDS = ["1/10", "1", "10", "100"]
@@ -83,10 +83,34 @@ def test_relative_error_within_the_derived_bound_for_every_B(kind, q, dtype, cla
     found = {B: relative(kind, q, B, draw(claim, B, dtype)) for B in BOUNDS}
     for B, error in found.items():
         claim.measured(NAME, error, equation=BOUND, B=B).at_most(bound)
-    # Roundings mostly cancel one another; the squared ones of the doubling do so less.
-    claim.measured(NAME, max(found.values()), equation=BOUND, B="all").at_least(
-        chosen(bound.value / 4, "the bound is tight, up to a factor 4 for roundings that cancel")
-    )
+
+
+@pytest.mark.exact
+def test_the_bound_and_an_error_near_it_worked_out_by_hand(claim):
+    """bfloat16, u = 1/256, q = 5: (257^4 - 256^4) / 2^32 = 67503105 / 2^32; q = 2, float32: 2^-24.
+
+    B = 1, t = 193/256: t² = 145.50/256, so 146/256 is stored; its square is 166.5/512, so 167/512;
+    times t it is 251.8/1024, so 252/1024 = 63/256. And 63 256^4 - 193^5 = 2797755455, over 193^5
+    that is 2.67 u, of the 4.02 u that the bound allows. One product a block: 146/256, then
+    220.1/512, 165.9/512, 250.3/1024, so 250/1024, and 125 2^31 - 193^5 = 650271807.
+    """
+    import torch
+
+    for q, dtype, expected in ((5, "bfloat16", 67503105 / 2**32), (2, "float32", 2.0**-24)):
+        found = claim.measured("bound", fewer_blocks.roundoff_bound(q, dtype), equation=BOUND, q=q)
+        found.within(expected, rounding_error(1e-15 * expected, "expm1 and log1p, an ulp each"))
+    for kind, lifts in (
+        ("printed", [200, 200, 20000, 2 * 10**6]),
+        ("repaired", [20, 200, 2000, 20000]),
+    ):
+        built = [block.W_Q[1, 1] for block in blocks_of(kind, 4, "10")[0]]
+        found = claim.measured("2M²", built, equation="M = B^(i−1), or M² = B^i", lifts=kind, B=10)
+        found.equals(exact.rationals(lifts).tolist())
+    t = torch.full((1, N), 193 / 256, dtype=torch.bfloat16, device=claim.device)
+    for kind, stored in (("doubling", 2797755455), ("single", 650271807)):
+        error = errors(kind, 5, "1", t)[0].max() * 2**40
+        at = {"equation": BOUND, "kind": kind, "t": "193/256", "times": "2^40"}
+        claim.measured("error of the stored t^5", error, **at).equals(stored)
 
 
 @pytest.mark.parametrize("B", BOUNDS, ids="B={}".format)
@@ -119,7 +143,6 @@ def test_digits_against_the_bound_B_and_against_the_size_of_t(claim):
     claim.measured(NAME, small, equation=BOUND, t="all sizes").at_most(bound)
 
 
-HALF = "random tokens need not come nearer than half of it"
 LOSSES = [("float64", 5, "10"), ("float64", 10, "10"), ("float32", 5, "100")]
 
 
@@ -128,12 +151,14 @@ LOSSES = [("float64", 5, "10"), ("float64", 10, "10"), ("float32", 5, "100")]
 )
 def test_control_the_printed_lifts_lose_q_minus_2_times_log_B_digits(dtype, q, B, claim):
     """2 M^2 = 2 B^(2q-2) for the scores -c: its rounding alone is u B^(q-2) of B^q."""
-    found = over_B("printed", q, B, draw(claim, B, dtype))
+    t = draw(claim, B, dtype)
+    found = over_B("printed", q, B, t)
     u, lost = roundoff.unit(dtype), (q - 2) * math.log10(float(B))
     claim.record("digits lost", math.log10(found / u))
     claim.record("digits predicted to be lost", lost)
     error = claim.measured("largest error over B^q", found, equation="u B^(q−2)")
-    error.at_least(chosen(u * 10**lost / 2, f"half an ulp of 2B^(2q−2) exceeds uB^(2q−2); {HALF}"))
+    floor = tower.error_floor(t[:25], q, 2 * float(B) ** (2 * q - 2)) / float(B) ** q
+    error.at_least(rounding_error(floor, "half a step at 2B^(2q−2), see tower.error_floor"))
     ours = fewer_blocks.roundoff_bound(q, dtype)
     error.at_least(theorem(10 * ours, "ten times our bound, as B^(q−2)/2 ≥ 10 (q−1)"))
 
@@ -143,8 +168,8 @@ def test_control_even_the_repaired_lift_loses_the_digits_of_small_powers(q, clai
     """2 M^2 = 2 B^q for the scores -c: rounding it costs u B^q, which is u 8^q of (B/8)^q."""
     t = draw(claim, "10", "float64", 0.125, 0.130)
     error = relative("repaired", q, "10", t)
-    predicted = roundoff.unit("float64") * (1 / 0.130) ** q
-    least = chosen(predicted / 2, f"half an ulp of 2B^q exceeds uB^q; {HALF}")
+    floor = tower.error_floor(t[:25], q, 2 * 10.0**q) / 1.3**q
+    least = rounding_error(floor, "half a step at 2B^q, see tower.error_floor; |t| ≤ 0.13 B")
     claim.measured(NAME, error, equation="M² = B^q, |t| ≈ B/8").at_least(least)
 
 

@@ -18,7 +18,7 @@ Not checked: that 2n + 4 is the least. It is not for n = 1, where G = 0 serves, 
 
 import pytest
 
-from repro.bounds import chosen, rounding_error, theorem
+from repro.bounds import rounding_error, theorem
 from repro.fang2022 import fewer_blocks, inputs, multiplication, polynomials, ridge
 from repro.fang2022 import model as models
 from repro.numerics import exact, roundoff
@@ -83,7 +83,8 @@ def test_floating_point_error_within_the_bound_of_the_lemma(M, dtype, claim):
     bound = multiplication.roundoff_bound(M, dtype)
     error = claim.measured(ERROR, found, equation="fl(xy + G) − G")
     error.at_most(rounding_error(bound, "4uM²(1+2u), derived above multiplication.roundoff_bound"))
-    error.at_least(chosen(bound / 4, "half an ulp of a ≥ 2M² exceeds uM²: the bound is tight"))
+    floor = multiplication.roundoff_floor(M, x[:100], y[:100])
+    error.at_least(rounding_error(floor, "a ≥ 2M² where xy > 0: multiples of its spacing"))
 
 
 @pytest.mark.parametrize(("d", "q"), [(1, 4), (2, 3)], ids=["d=1-q=4", "d=2-q=3"])

@@ -31,6 +31,7 @@ from repro.fang2022 import model as models
 from repro.fang2022 import multiplication, polynomials, powers
 from repro.numerics import exact, roundoff
 
+HELD = ["7/2", "7/2", "73/8", "697/32"]  # 2M² - 1 for M = B, B, B², B³, and B = 3/2
 CONSTANT = "Σ_j w_ij = 1, so the slot holds 2M² − 1"
 
 
@@ -126,7 +127,7 @@ def test_the_whole_model_with_normalised_attention_is_affine(claim):
         model = random_model(rng, d, n, q, B)
         x, h = exact.rationals(rng.integers(-5, 6, (2, d)).tolist()) / 7
         left, middle, right = (model(v, attend=normalised) for v in (x - h, x, x + h))
-        rows, constants = model.layout, [[G - 1] * n for G in powers.printed(q, B)]
+        rows, constants = model.layout, exact.rationals([[G] * n for G in HELD[:q]])
         Z = powers.tokens_after(model.blocks, rows, x @ model.F.mT, attend=normalised)
         wrong = int((Z[rows.slot(1) : rows.one] != constants).sum())
         return wrong + int(left - 2 * middle + right != 0)

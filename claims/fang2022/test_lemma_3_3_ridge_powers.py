@@ -66,6 +66,41 @@ def test_the_directions_are_unit_vectors_and_as_many_as_stated(d, q, claim):
     claim.measured("directions and opposites", len(lines), equation="ξ_j ≠ ±ξ_k").equals(2 * n_q)
 
 
+@pytest.mark.exact
+def test_directions_and_coefficients_worked_out_by_hand(claim):
+    """The circle: (0, 1), (±3/5, 4/5), (±4/5, 3/5), (±5/13, 12/13). N(3, 1): ((0, 1) y), then x' of
+    N(2, 1) = (0, 1), (3/5, 4/5) with y turned by (3/5, 4/5).
+    x_1 x_2 + 3x_1 + 9: (±3/5 x_1 + 4/5 x_2)² differ by 48/25 x_1 x_2; 3x_1 = 5 (3/5 x_1 + 4/5 x_2)
+    - 4 x_2. Bombieri: <x^a, x^a> = a!/s!, so 1/2 for x_1 x_2, 1/6 for three factors, 1 for a power.
+    """
+    circle = [[0, 1]]
+    for a, b, c in ((3, 4, 5), (4, 3, 5), (5, 12, 13)):
+        circle += [[f"{a}/{c}", f"{b}/{c}"], [f"-{a}/{c}", f"{b}/{c}"]]
+    space = [[0, 0, 1], [0, "3/5", "4/5"], ["3/5", "12/25", "16/25"]]
+    Q = polynomials.Polynomial(2, {(1, 1): 1, (1, 0): 3, (0, 0): 9})
+    products = [polynomials.bombieri(a) for a in ((1, 1), (1, 1, 1), (3, 0), (2, 1))]
+    by_hand = {
+        "circle": (np.array(ridge.circle(7)), circle),
+        "N(1, 4)": (ridge.directions(1, 4), [[1]]),
+        "N(2, 2)": (ridge.directions(2, 2), circle[:3]),
+        "N(3, 1)": (ridge.directions(3, 1), space),
+        "β of x_1 x_2 + 3x_1 + 9": (
+            ridge.coefficients(Q, 2),
+            [[-4, 0], [5, "25/48"], [0, "-25/48"]],
+        ),
+        "<x^a, x^a>": (np.array(products), ["1/2", "1/6", 1, "1/3"]),
+        "monomials of (2, 3)": (
+            polynomials.monomials(exact.rationals([[2, 3]]), 2),
+            [[4], [6], [9]],
+        ),
+    }
+    for name, (found, expected) in by_hand.items():
+        numbers = claim.measured("numbers", found.tolist(), equation="Lemma 3.3", of=name)
+        numbers.equals(exact.rationals(expected).tolist())
+    sizes = [polynomials.dimension(d, s) for d, s in ((2, 2), (3, 2), (10, 5))]
+    claim.measured("n_q", sizes, equation="n_q = C(d−1+q, q)").equals([3, 6, 2002])
+
+
 @shapes
 @pytest.mark.exact
 def test_the_facts_that_the_proof_uses(d, q, claim):

@@ -20,7 +20,7 @@ import pytest
 
 from repro.bounds import theorem
 from repro.fang2022 import model as models
-from repro.fang2022 import multiplication, network, polynomials
+from repro.fang2022 import multiplication, network, polynomials, powers
 from repro.numerics import exact
 
 
@@ -35,6 +35,19 @@ def test_one_block_gives_all_products_of_all_batches(n, claim):
     claim.measured("wrong products", wrong, equation="Remark 3.2, all n tokens").equals(0)
 
 
+@pytest.mark.exact
+def test_three_tokens_worked_out_by_hand(claim):
+    """M = 4: attention puts x_i y_i + 32 into slot 3, the ReLU layer makes -x_i y_i of it."""
+    rows, block = models.Layout(3, 3), multiplication.multiplication_block(3, 3, 4)
+    Z = rows.tokens(*exact.rationals([[7, 8, 9], [1, -2, 4], [3, 4, -4]]))
+    attended = block.attention(Z)
+    for layer, stored in ((attended, [35, 24, 16]), (block.fully_connected(attended), [-3, 8, 16])):
+        slot = claim.measured("slot 3", layer[rows.slot(3)].tolist(), equation="Remark 3.2")
+        slot.equals(stored)
+    changed = int((block(Z) != Z).sum())
+    claim.measured("entries that change", changed, equation="Remark 3.2").equals(3)
+
+
 @pytest.mark.construct
 def test_two_trainings_change_all_but_the_blocks(claim):
     """The model of f_1*, trained towards 1 and towards x_1 with everything that may be trained."""
@@ -43,7 +56,8 @@ def test_two_trainings_change_all_but_the_blocks(claim):
     x = torch.tensor(claim.rng("x").uniform(-1, 1, (30, 2)), device=claim.device)
     ends = []
     for target in (0 * x[:, 0] + 1, x[:, 0]):
-        model = network.polynomial_transformer(polynomials.F_1_STAR, 3, device=claim.device)
+        built = powers.construction(polynomials.F_1_STAR, 3, lifts=powers.roomy)
+        model = network.PolynomialTransformer(built, 3, torch.float64, claim.device)
         engine = torch.optim.SGD(model.parameters(), lr=0.01, weight_decay=0.1)
         for _ in range(5):
             engine.zero_grad()

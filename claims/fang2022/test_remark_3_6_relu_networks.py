@@ -26,8 +26,8 @@ import pytest
 from hypothesis import strategies as st
 
 from repro.bounds import grid_error, rounding_error, theorem
-from repro.fang2022 import pictures, piecewise, polynomials, powers, tower
-from repro.numerics import exact
+from repro.fang2022 import pictures, piecewise, polynomials, powers
+from repro.numerics import exact, roundoff
 
 WIDTHS = {"1 x 10": (10,), "3 x 4": (4, 4, 4), "1 x 40": (40,)}  # layers x units
 LAYER, DEEP = [2, 3, 5, 8, 11, 25], [1, 2, 3, 4, 5, 6]
@@ -61,6 +61,10 @@ def test_the_blocks_do_not_depend_on_the_polynomial(claim):
     both = [weight for blocks in pairs for one in blocks for weight in zip(*one, strict=True)]
     other = sum(bool((ours != theirs).any()) for ours, theirs in both)
     claim.measured("weights of blocks that differ", other, equation="Remark 3.6, fixed").equals(0)
+    lifts = [block.W_Q[1, 1] for block in square().blocks]
+    claim.measured("9/4 B^i of x²", lifts, equation="Remark 3.6, fixed", B=1).equals(
+        exact.rationals(["9/4", "9/4"]).tolist()
+    )
     readouts = {tuple(map(str, (*model.beta, model.b))) for model in models}
     claim.measured("different β and b", len(readouts), equation="Remark 3.6, free").equals(10)
 
@@ -107,6 +111,20 @@ def test_no_choice_of_knots_does_better(k, claim):
     drawn.at_least(grid_error(least - off, program))
 
 
+@pytest.mark.exact
+def test_the_floors_at_two_points_worked_out_by_hand(claim):
+    """1/(2k²), 4/(45k⁴), (w_1 + 1)(w_2 + 1) ...: 1/8 and 4/720 for k = 2, 1/18 and 4/3645 for 3."""
+    for k, error, square in ((2, "1/8", "1/180"), (3, "1/18", "4/3645")):
+        found = claim.measured("least error", piecewise.least_error(k), equation="1/(2k²)", k=k)
+        found.equals(exact.rational(error))
+        mean = claim.measured(
+            "mean square", piecewise.least_mean_square(k), equation="4/(45k⁴)", k=k
+        )
+        mean.equals(exact.rational(square))
+    pieces = [piecewise.most_pieces(widths) for widths in WIDTHS.values()]
+    claim.measured("most pieces", pieces, equation="Π (w + 1)").equals([11, 125, 41])
+
+
 def trained(claim, widths):
     """For every seed: linear pieces, sup error and mean square of the trained network."""
     steps = claim.at_scale(smoke=100, laptop=300, paper=2000)
@@ -139,8 +157,9 @@ def test_float64_attention_is_far_below_every_network(claim):
     t = torch.tensor(x[:, None], device=claim.device)
     out = square().to(torch.float64, claim.device)(t).cpu().numpy()
     attention = exact.to_float(abs(exact.rationals(out) - exact.rationals(x) ** 2)).max()
-    bound = tower.output_bound(square(), 1, "float64")
-    most = rounding_error(bound, "tower.output_bound of Theorem 3.5's model, derived there")
+    bound = 12.6 * roundoff.unit("float64")
+    by_hand = "4.25u in each block (tower.py); β is rounded, multiplied, added to two others: 4u"
+    most = rounding_error(bound, by_hand)
     claim.measured("largest |x² − C²(x)|", attention, equation="Theorem 3.5").at_most(most)
     points = {
         f"trained, {shape} units": [(k, error) for k, error, _ in trained(claim, widths)]

@@ -4,7 +4,7 @@ NN_width has one hidden layer of 4368 units, NN_depth has q + 1 = 6 hidden layer
 both have "a comparable number of free parameters".
 
 Checked: every printed row, one cell each, read off the network that we train; the numbers of free
-parameters, which differ by less than a factor of two; that six is the only number of hidden layers
+parameters, 65521, 52417 and 74041; that six is the only number of hidden layers
 that leads to the printed row number 13.
 Controls: another shift of the binomial (that of n_q among them), a hidden layer more or less.
 
@@ -20,7 +20,7 @@ from math import comb
 
 import pytest
 
-from repro.bounds import chosen, theorem
+from repro.bounds import theorem
 from repro.fang2022 import experiments
 
 D, Q = 10, 5  # of f_2*, Section 5
@@ -77,10 +77,6 @@ def test_the_three_models_have_65521_52417_and_74041_free_parameters(claim):
     for name, count in expected.items():
         found = claim.measured("free parameters", counts[name], equation="Table 3", model=name)
         found.equals(count)
-    apart = max(counts.values()) / min(counts.values())
-    double = chosen(2, "twice as many is no longer comparable")
-    ratio = claim.measured("most over fewest free parameters", apart, equation="A.1: comparable")
-    ratio.at_most(double)
 
 
 @pytest.mark.construct

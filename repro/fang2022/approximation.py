@@ -44,7 +44,7 @@ from numpy.polynomial import chebyshev
 from repro.fang2022 import powers, tower
 from repro.fang2022.model import Array, Transformer
 from repro.fang2022.polynomials import Polynomial
-from repro.numerics import minimax, roundoff
+from repro.numerics import minimax
 from repro.numerics.exact import annihilator, rational, rationals, to_float
 from repro.numerics.minimax import Target
 
@@ -169,7 +169,6 @@ class InFloat64:
     error: float  # against f
     rounding: float  # against the same polynomial in rationals
     bound: float  # of the round-off, proved
-    estimate: float  # of the round-off: u sum |c_s|
 
 
 @functools.cache
@@ -187,14 +186,7 @@ def _measured(Q: Polynomial, q: int, x: Array, f: Array, every: int, device: str
     out = model.to(torch.float64, device)(torch.tensor(x, device=device)).cpu().numpy()
     rounding = float(np.abs(out[::every] - to_float(Q(rationals(x[::every])))).max())
     bound = tower.output_bound(model, B, "float64")
-    return InFloat64(float(np.abs(out - f).max()), rounding, bound, roundoff_estimate(model, B))
-
-
-def roundoff_estimate(model: Transformer, B: Any) -> float:
-    """u times the sum of all |beta_{k,s}| B^s and |b|: no bound, but about what is seen (d = 1)."""
-    sizes = np.abs(to_float(powers.slots_of(model))).sum(axis=0)  # of beta_{k,s}, s = 1, ..., q
-    held = sum(size * float(B) ** s for s, size in enumerate(sizes, 1))
-    return roundoff.unit("float64") * float(held + abs(to_float(model.b)))
+    return InFloat64(float(np.abs(out - f).max()), rounding, bound)
 
 
 Curves = dict[str, list[tuple[int, float]]]  # by the names in pictures.py

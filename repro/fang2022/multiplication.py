@@ -14,6 +14,7 @@ The proof, in its own order:
 4. a - 2 sigma(a) + 2 sigma(-a) = -a for every a, and -a + G = -x_i y_i.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 
 from repro.fang2022.model import Array, Block, Layout, shapes
 from repro.numerics import roundoff
+from repro.numerics.exact import rationals
 from repro.training import Adam, Cosine, Outcome, Spec, Workspace
 from repro.training.loop import fit, generator_at
 
@@ -80,6 +82,17 @@ def roundoff_bound(M: float, dtype: torch.dtype | str) -> float:
     """
     u = roundoff.unit(dtype)
     return 4 * u * roundoff.rounded(M, dtype) ** 2 * (1 + 2 * u)
+
+
+def roundoff_floor(M: float, x: Tensor, y: Tensor) -> float:
+    """How far one of the products must be off, whatever the rounding, for factors with xy > 0.
+
+    Then a >= G, and what is stored is a difference of G and a: a multiple of the spacing at G. The
+    largest distance of xy from such multiples is near to half of it, between u M^2 and 2 u M^2.
+    """
+    products = (rationals(part.double().cpu().numpy()) for part in (x, y))
+    step = roundoff.spacing(2 * M * M, x.dtype)
+    return roundoff.least_error((p for p in math.prod(products).ravel() if p > 0), step)
 
 
 def stored(block: Block, x: Array, y: Array, **branch: Any) -> Array:

@@ -30,27 +30,49 @@ from repro.fang2022 import powers
 from repro.fang2022.model import Array, Layout, Transformer, keep_own
 from repro.fang2022.polynomials import Polynomial, exponents
 from repro.numerics import roundoff
-from repro.numerics.exact import to_float, vector
+from repro.numerics.exact import rational, rationals, to_float, vector
 
 CARRIED = 1e-2  # relative error of t^q up to which a type "carries" (B, q)
 
 
 def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -> float:
     """e_q / B^q: the largest error of the stored t^q, relative to the largest t^q."""
-    u, B = roundoff.unit(dtype), float(B)
+    u, exact = rational(roundoff.unit(dtype)), rational(B)  # in float64 1 + u would be 1
+    e, power = 0 * u, 0 * u + 1
+    for i, G in enumerate(map(rational, lifts(q, exact)), 1):
+        A = power + e
+        P = (1 + u) * exact * A
+        R = 0 if 2 * P <= G else P + u * (P + G)
+        W = P + exact * e if i % 2 else 2 * P
+        E = max(0 * u, W + 2 * u * (P + G) - G) if i > 1 else 0
+        e = exact * e + u * (exact * A + P + G + R) + E
+        power *= exact
     try:
-        e, power = 0.0, 1.0
-        for i, G in enumerate(lifts(q, B), 1):
-            A = power + e
-            P = (1 + u) * B * A
-            R = 0.0 if 2 * P <= G else P + u * (P + G)
-            W = P + B * e if i % 2 else 2 * P
-            E = max(0.0, W + 2 * u * (P + G) - G) if i > 1 else 0.0
-            e = B * e + u * (B * A + P + G + R) + E
-            power *= B
-        return e / power if power > 0 and math.isfinite(e) else math.inf
+        size, off = float(B) ** q, float(to_float(e))
     except OverflowError:
         return math.inf
+    return float(to_float(e / power)) if size > 0 and math.isfinite(off) else math.inf
+
+
+def roomy_bound(dtype: torch.dtype | str, q: int) -> float:
+    """e_q / B^q with the roomy lifts, the same for every B: about 4.25 q u.
+
+    R = E = 0, so e_i / B^i is (1 + u)^2 e_(i-1) / B^(i-1) + u (17/4 + u): a geometric sum, as
+    (1 + u)^2 - 1 = u (2 + u). It stays so while e <= B^q / 10, as 2 (1 + u)^2 1.1 < 9/4 (1 - 2u).
+    """
+    u = roundoff.unit(dtype)
+    e = math.expm1(2 * q * math.log1p(u)) * (17 / 4 + u) / (2 + u)
+    return e if e <= 0.1 else math.inf
+
+
+def error_floor(t: torch.Tensor, q: int, G: float) -> float:
+    """How far slot q must be off for one of these tokens, whatever the rounding, if |t^q| <= G/2.
+
+    Then a >= G/2 for the last lift G: a and G are multiples of half the spacing at G, and so is
+    what is stored; t^q is not. The largest such distance is near to a quarter of the spacing.
+    """
+    powers_of_t = rationals(t.double().cpu().numpy()).ravel() ** q
+    return roundoff.least_error(powers_of_t, roundoff.spacing(float(G), t.dtype) / 2)
 
 
 def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
@@ -59,7 +81,7 @@ def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
     Let N = nq be the number of beta_{k,s} and g_j = j u / (1 - j u).
     1. t = xi . x is exact for d = 1 (xi = 1), and else off by g_(d+1) B: xi is rounded, and d
        products are summed. This changes t^s by at most s g_(d+1) B^s (1 + g_(d+1))^s.
-    2. Slot s holds t^s up to e_s.
+    2. Slot s holds t^s up to e_s (`roomy_bound`).
     3. beta_{k,s} is rounded, multiplied, and added up with N others, in any order: g_(N+2) times
        the sum of all |beta_{k,s}| |slot| and |b|.
     The last factor pays for |t| <= (1 + g) B in step 2, and for the rounding of these sums.
@@ -69,7 +91,7 @@ def output_bound(model: Transformer, B: Any, dtype: torch.dtype | str) -> float:
     shift, summing = (j * u / (1 - j * u) for j in ((d + 1) * (d > 1), n * rows.q + 2))
     off = held = 0.0
     for s in range(1, rows.q + 1):
-        stored = error_bound(dtype, B, s, powers.roomy) + s * shift * (1 + shift) ** s
+        stored = roomy_bound(dtype, s) + s * shift * (1 + shift) ** s
         size = sizes[s - 1] * float(B) ** s
         off, held = off + size * stored, held + size * (1 + stored)
     return (off + summing * (held + abs(float(to_float(model.b))))) * (1 + 2**-10)
@@ -145,6 +167,6 @@ def require(dtype: torch.dtype, B: Any, q: int) -> None:
     if not low <= B <= high:
         needed = f"it needs {low:.2g} <= B <= {high:.2g}, or a wider type"
         raise ValueError(f"{refused}: B^q leaves its range; {needed}")
-    if (bound := error_bound(dtype, B, q, powers.roomy)) > CARRIED:
+    if (bound := roomy_bound(dtype, q)) > CARRIED:
         known = f"t^q would be known to {bound:.1g} of B^q where {CARRIED:g} is needed"
         raise ValueError(f"{refused}: {known}; take a wider type")

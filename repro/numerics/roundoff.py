@@ -1,6 +1,12 @@
 """Bounds on rounding errors, derived and not guessed; products without rounding."""
 
+import math
+from collections.abc import Iterable
+from typing import Any
+
 import torch
+
+from repro.numerics.exact import rational
 
 
 def unit(dtype: torch.dtype | str) -> float:
@@ -29,3 +35,18 @@ def _split(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     scaled = (2.0**27 + 1) * x
     top = scaled - (scaled - x)
     return top, x - top
+
+
+def spacing(value: float, dtype: torch.dtype | str) -> float:
+    """Between neighbouring numbers of this type in [2^e, 2^(e+1)), which holds `value` > 0."""
+    return 2 * unit(dtype) * 2.0 ** (math.frexp(value)[1] - 1)
+
+
+def least_error(numbers: Iterable[Any], step: float) -> float:
+    """What is stored is a multiple of `step`: the most that this leaves of one of these rationals.
+
+    So it is the largest distance of `numbers` from the multiples of `step`, rounded down.
+    """
+    shares = [number / rational(step) for number in numbers]
+    apart = max(abs(share - (share + rational("1/2")).floor()) for share in shares)
+    return math.nextafter(step * (int(apart.p) / int(apart.q)), 0)
