@@ -119,54 +119,6 @@ def test_pair_on_a_grid_has_its_singular_values_and_obeys_its_floor():
     assert pair.mean_floor(3) < pair.mean_square_bound(3).sqrt()
 
 
-def test_floors_of_a_pair_by_hand():
-    """output_floor.py, in numpy: eta, slope, and the sums beyond m + 1."""
-    n, m, size = 9, 2, 0.5
-    pair, sigma = output_floor.Pair(2, n, "1/2"), size / np.arange(1, n + 1) ** 2
-    S, T, k_0 = sigma[m + 1 :].sum(), (sigma[m + 1 :] ** 2).sum(), 2 * sigma.sum()
-
-    def slope(z):
-        return math.exp(z) / (1 + math.exp(z)) ** 2
-
-    assert float(pair.mean_floor(m)) == pytest.approx(slope(k_0 + n * S) * S / n)
-    square = slope(k_0 + n * math.sqrt(T)) ** 2 * T
-    assert float(pair.mean_square_floor(m)) == pytest.approx(square)
-    assert float(pair.mean_square_bound(m)) == pytest.approx((sigma[m:] ** 2).sum() / 16)
-
-
-def test_floors_of_a_pair_among_more_tokens_by_hand():
-    """b = log(tau - 1) more in the slope, and less in that of the truncation."""
-    n, m, tau = 9, 2, 8
-    pair, sigma = output_floor.Pair(2, n, "1/16", tau=tau), 1 / 16 / np.arange(1, n + 1) ** 2
-    T, k_0, b = (sigma[m + 1 :] ** 2).sum(), 2 * sigma.sum(), math.log(7)
-
-    def slope(z):
-        return 1 / (4 * math.cosh(z / 2) ** 2)
-
-    floor = slope(k_0 + n * math.sqrt(T) + b) ** 2 * T
-    assert float(pair.mean_square_floor(m)) == pytest.approx(floor)
-    bound = slope(b - k_0) ** 2 * (sigma[m:] ** 2).sum()
-    assert float(pair.mean_square_bound(m)) == pytest.approx(bound)
-    large = output_floor.Pair(2, n, "4", tau=tau)  # k_0 > b: the steepest place is within reach
-    assert float(large.mean_square_bound(m)) == pytest.approx(256 * (sigma[m:] ** 2).sum())
-
-
-def test_floors_of_all_waves_by_hand():
-    """What is beyond the grid is taken off; with next to nothing beyond, it is the finite pair."""
-    n, m = 9, 2
-    pair, terms = output_floor.EndlessPair(2, n, "1/2"), 0.5 / np.arange(1, 10**6) ** 2
-    S, T = terms[m + 1 : n].sum(), (terms[m + 1 : n] ** 2).sum()
-    B_1, B_2 = terms[n:].sum() + 5e-7, (terms[n:] ** 2).sum()
-    z = 2 * math.pi**2 / 12 + n * S
-    slope = math.exp(z) / (1 + math.exp(z)) ** 2
-    assert float(pair.mean_floor(m)) == pytest.approx(slope * (S - B_1) / n, rel=1e-6)
-    z = 2 * math.pi**2 / 12 + n * math.sqrt(T)
-    root = math.exp(z) / (1 + math.exp(z)) ** 2 * (math.sqrt(T) - math.sqrt(B_2))
-    assert float(pair.mean_square_floor(m)) == pytest.approx(root**2, rel=1e-6)
-    assert float(pair.mean_square_bound(m)) == pytest.approx((terms[m:] ** 2).sum() / 16)
-    assert float(pair.mean_square_floor(8)) == 0  # the grid sees less than it leaves out
-
-
 def test_all_waves_of_a_pair_are_the_limit_of_finitely_many():
     """alpha = 3 and 3001 waves: what is left out is below 2 / (2 n^2 64) = 2e-9."""
     x = torch.tensor([[[2.3], [4.6]], [[2.0], [4.0]], [[2.99], [4.5]]], dtype=torch.float64)
@@ -193,23 +145,8 @@ def test_pair_in_floats_and_its_coupling_of_rank_one():
     assert pair.rank_one(0.1)(x)[0, 1].item() == 0.5
 
 
-def test_affine_networks_and_their_floor_by_hand():
-    for N in (2, 3, 8):
-        assert float(affine_networks.affine_floor(N)) == pytest.approx((N - 1) / (2 * math.pi * N))
-    assert float(affine_networks.affine_complexity(2, "1/10")) == pytest.approx(0.1 * math.pi**2)
+def test_affine_networks_by_hand():
     # A + (B + C y) l(a + b y) with l = 3/4 at y = 2, where a + b y = log 3.
     y = np.array([2.0, -1.0])
     found = affine_networks.affine_network(y, 1, 2, 3, math.log(3) - 4, 2)
     assert found == pytest.approx([1 + 8 * 3 / 4, 1 - 1 / (1 + math.exp(6) / 3)])
-
-
-def test_one_turning_point_attains_the_affine_floor():
-    """The proof uses no more: rise with the first quarter-wave, follow one half-wave, fall."""
-    N, cells = 4, 4096
-    y = (np.arange(cells) + 0.5) / cells
-    h = -np.cos(2 * np.pi * N * y) / 4
-    followed = (4 * N * y < 1) | (abs(4 * N * y - 6) < 1) | (4 * N * y > 4 * N - 1)
-    g = np.where(followed, h, 0)
-    turns = np.diff(np.sign(np.diff(g)[np.diff(g) != 0]))
-    assert np.count_nonzero(turns) == 1
-    assert abs(h - g).mean() == pytest.approx(float(affine_networks.affine_floor(N)), rel=1e-5)

@@ -1,9 +1,6 @@
 """The model (5): networks and their round-off, selections, bounds on the softmax, gauge."""
 
-import math
-
 import flint
-import numpy as np
 import pytest
 import torch
 
@@ -16,7 +13,6 @@ def uniform(*shape, seed=0):
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-UNIT = 2.0**-53
 q, arb = flint.fmpq, flint.arb
 
 
@@ -36,53 +32,6 @@ def test_encodings_and_networks_by_hand():
     assert encodings.rooms(torch.tensor([[2.0, 9.0], [2.7, 9.0], [5.0, 9.0]])).tolist() == [1, 1, 2]
     net = networks.FeedForward(*map(rationals, ([[1, -2], [3, 0]], [1, -5], [[2, -1]], [7])))
     assert net(rationals([[1, 1], [4, 0]])).tolist() == [[2 * 0 - 0 + 7], [2 * 5 - 7 + 7]]
-
-
-def affine_error(x, e, W, b):
-    """Of W x + b: |W| e + (k + 1) u (|W| |x| + |b|), for one token, entry by entry."""
-    return [
-        sum(abs(w) * e_j for w, e_j in zip(row, e, strict=True))
-        + (len(x) + 1) * UNIT * (sum(abs(w * v) for w, v in zip(row, x, strict=True)) + abs(b_i))
-        for row, b_i in zip(W, b, strict=True)
-    ]
-
-
-def test_round_off_is_the_bound_of_the_text_entry_by_entry():
-    """All sizes differ: d = 1, n = 3, m_h = 2, d_v = 4, tau = 5, six neurons; W_Q has two units
-    more, being of logarithms. Some logit that is not the largest is off by most."""
-    rng, (d, n, m_h, d_v, tau, width) = np.random.default_rng(6), (1, 3, 2, 4, 5, 6)
-    sizes = [(width, d), (width,), (n, width), (n,), (m_h, n), (m_h, n), (d_v, n)]
-    sizes += [(width, d_v), (width,), (1, width), (1,)]
-    arrays = [rng.normal(size=size) for size in sizes]
-    A, a, B, b, W_Q, W_K, W_V, C, c, D, e = arrays
-    x = rng.normal(size=(tau, d))
-    hidden = np.maximum(x @ A.T + a, 0)
-    h = hidden @ B.T + b
-    pairs = zip(x, hidden, strict=True)
-    e_h = [affine_error(z, affine_error(token, [0] * d, A, a), B, b) for token, z in pairs]
-    (Q, e_Q), (K, e_K), (V, e_V) = (
-        (h @ W.T, e_h @ abs(W).T + (n + more) * UNIT * abs(h) @ abs(W).T)
-        for W, more in ((W_Q, 2), (W_K, 0), (W_V, 0))
-    )
-    expected = []
-    for t in range(tau):
-        logits = K @ Q[t]
-        off = [
-            abs(Q[t]) @ e_K[s] + e_Q[t] @ abs(K[s]) + m_h * UNIT * abs(Q[t]) @ abs(K[s])
-            + UNIT * (max(logits) - logits[s]) + 2 * UNIT
-            for s in range(tau)
-        ]  # fmt: skip
-        weights = np.exp(logits) / np.exp(logits).sum()
-        moved = max(off) / 2 * (V.max(0) - V.min(0))
-        e_mean = moved + weights @ e_V + 2 * tau * UNIT * weights @ abs(V)
-        inner = np.maximum(C @ (weights @ V) + c, 0)
-        expected += affine_error(inner, affine_error(weights @ V, e_mean, C, c), D, e)
-    A, a, B, b, W_Q, W_K, W_V, C, c, D, e = map(torch.tensor, arrays)
-    first, last = networks.FeedForward(A, a, B, b), networks.FeedForward(C, c, D, e)
-    found = networks.Networks(first, W_Q, W_K, W_V, last).roundoff(torch.tensor(x))
-    expected = [1.01 * value for value in expected]
-    assert found.tolist() == pytest.approx(expected, rel=1e-9, abs=0)
-    assert (first.neurons, last.neurons) == (6, 6)
 
 
 def test_bounds_of_many_sequences_at_once():

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from repro.bounds import exactly, theorem
-from repro.jiang2024 import complexity, couplings, encodings, model, representation
+from repro.jiang2024 import complexity, couplings, model
 from repro.numerics import exact, logarithms
 
 ROOT = flint.arb(2).sqrt()
+PIN = theorem(flint.fmpq(1, 10**12), "worked out by hand; 1e-12 for balls of 53 bits")
 
 
 @pytest.mark.exact
@@ -50,15 +51,30 @@ def test_size_survives_rescaling_and_grows_with_the_target(claim):
     claim.measured("C_0 of a small H", small, equation="(15)").equals(1)
 
 
+@pytest.mark.exact
+def test_both_readings_by_hand(claim):
+    """2 3 5 = 30; 1/10 1/2 4 = 1/5; 1/2 3 1/4 = 3/8; 1/2 3 4 = 6: the larger and the smaller of
+    these and 1."""
+    half = flint.fmpq(1, 2)
+    for K_F, sup_f, bases, larger, smaller in (
+        (2, 3, 5, 30, 1), (half / 5, half, 4, 1, 2 * half / 5),
+        (half, 3, half / 2, 1, 3 * half / 4), (half, 3, 4, 6, 1),
+    ):  # fmt: skip
+        at = {"equation": "(15)", "K_F": K_F, "sup_f": sup_f, "sup_bases": bases}
+        found = complexity.C_0(K_F, sup_f, bases)
+        claim.measured("C_0 with the larger", found, **at).within(larger, PIN)
+        found = complexity.C_0_as_printed(K_F, sup_f, bases)
+        claim.measured("C_0 as printed", found, **at).within(smaller, PIN)
+
+
 def blocks(K, a, b, kept):
     """tau = 2, encoded: rho = log a on I_1 x I_1 and log b on I_2 x I_2, else 0; f = 1 on I_2, else
     0; F(z) = K z. The outputs, in rationals; `kept` says which of the two terms are there."""
     logs = [logarithms.Log(value if keep else 1) for value, keep in zip((a, b), kept, strict=True)]
     one = logarithms.Log(1)
-    rho = representation.by_rooms(np.array([[logs[0], one], [one, logs[1]]]))
-    f = exact.rationals([[0], [1]])
-    x = encodings.shifted(exact.rationals([["1/2"], ["1/2"]]))
-    return model.Target(lambda z: K * z[..., 0], lambda x: f, rho)(x)
+    logits = np.array([[logs[0], one], [one, logs[1]]])
+    f, x = exact.rationals([[0], [1]]), exact.rationals([["5/2"], ["9/2"]])
+    return model.Target(lambda z: K * z[..., 0], lambda x: f, lambda u, v: logits)(x)
 
 
 def size_as_printed_and_the_product(K_F, sup_f, sup_bases):

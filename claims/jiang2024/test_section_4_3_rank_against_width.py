@@ -16,10 +16,10 @@ to infinity; for the sines and m_FF = m_h^4 they are within sqrt2 pi^2 m_h^-2 an
 m_h^-3, for all m_h. The best error does not grow with m_h: a larger head can repeat a smaller
 one, with queries that are 0 in its other coordinates.
 
-Checked: in balls, for the sines and m_FF = 64, the first term falls and the second, with C_2, rises
-from m_h = 1 to 32. With one layer that all waves share the error falls and levels off (alpha = 2,
-ridge, ReLU interpolation). With m_FF neurons to share out it falls and rises again: finding
-rate-with-networks.
+Checked: both terms and the least C_2 at values worked out by hand. In balls, for the sines and m_FF
+= 64, the first term falls and the second, with C_2, rises from m_h = 1 to 32. A head with queries
+that are 0 in its last coordinates has the outputs of a smaller one, exactly. With m_FF neurons to
+share out the error falls and rises again: finding rate-with-networks.
 
 Reading: C_FF is that of interpolation, w cells in each room.
 """
@@ -27,50 +27,49 @@ Reading: C_FF is that of interpolation, w cells in each room.
 import itertools
 
 import flint
+import numpy as np
 import pytest
 
-from repro.bounds import chosen, theorem
-from repro.jiang2024 import complexity, couplings, rate
+from repro.bounds import theorem
+from repro.jiang2024 import complexity, networks, rate
+from repro.numerics import exact
 
-TAU, R = 16, 256
-
-
-def setting(claim):
-    import torch
-
-    coupling = couplings.Coupling(couplings.powers(2, R))
-    draws = claim.at_scale(smoke=80, laptop=300, paper=3000)
-    x = torch.tensor(claim.rng("tokens").random((draws, TAU, 1)), device=claim.device)
-    return coupling, x, coupling.target()(x)
+PIN = theorem(flint.fmpq(1, 10**12), "worked out by hand; 1e-12 for balls of 53 bits")
+PI, ROOT = flint.arb.pi(), flint.arb(2).sqrt()
 
 
-def errors(coupling, x, H, ms, w=None):
-    """Mean squares with one layer of w neurons for all waves; None for exact waves."""
-    found = []
-    for m in ms:
-        kept = rate.ridge(coupling.sigma, m, TAU)
-        exact = rate.truncated(coupling, kept, x)
-        network = rate.interpolated(exact, w) if w else exact
-        found.append(((network(x) - H) ** 2).mean().item())
-    return found
+@pytest.mark.certified
+def test_both_terms_by_hand(claim):
+    """(17): 2^2 3 (1/2^3 + 5/4^2 2^3) = 63/2 and 3^2 2 (4/4^2 + 1/2 1/8 4^2) = 45/2. C_2 of the
+    first k sines: 2 sqrt2 (2 pi)^2 (1 + ... + k^2) / 8. No k orthonormal pairs on tau rooms have
+    less than pi^2 / (4 sqrt(tau)) times p^2 (k - 2 p tau), which is 1 (3 - 2), 4 (7 - 4), 4 (24 -
+    16), p = 1, 2, 2; one pair on four rooms may cost nothing."""
+    half = flint.fmpq(1, 2)
+    for C, exponents, tau, m_h, m_FF, by_hand in (
+        ((3, 1, 5), (2, 2), 2, 2, 4, 63 * half),
+        ((2, 4, half), (3 * half, 1), 3, 4, 8, 45 * half),
+    ):
+        found = rate.printed_bound(C, exponents, tau, m_h, m_FF)
+        claim.measured("right side", found, equation="(17)", m_h=m_h).within(by_hand, PIN)
+    for k, by_hand in ((1, ROOT * PI**2), (3, 14 * ROOT * PI**2)):
+        found = complexity.C_2(complexity.INTERPOLATION, k)
+        claim.measured("C_2 of the sines", found, equation="(14)", k=k).within(by_hand, PIN)
+    for k, tau, by_hand in ((3, 1, half / 2), (7, 1, 3), (24, 4, 4), (1, 4, 0)):
+        found = complexity.least_bill(k, tau) / PI**2
+        claim.measured("least C_2, over π²", found, equation="(14)", k=k).within(by_hand, PIN)
 
 
 @pytest.mark.construct
-def test_one_shared_layer_levels_off(claim):
-    """All waves read the same w = 64 neurons: nothing is shared out, and a larger head does no more
-    than stop to help. The factor m_h^beta of (17) is the price of separate networks."""
-    coupling, x, H = setting(claim)
-    curve = errors(coupling, x, H, (1, 2, 4, 8, 16, 32), w=64)
-    claim.record("mean square errors", curve)
-    ratio = curve[-1] / min(curve)
-    claim.measured("last mean square error over the least", ratio, equation="(17)", m_h=32).at_most(
-        chosen(2, "level: the second term of (17) has risen by far more than a factor of 2")
-    )
-    ratio = curve[-1] / errors(coupling, x, H, (32,))[0]
-    name = "mean square error over that of exact waves"
-    claim.measured(name, ratio, equation="(17)", m_h=32).at_least(
-        chosen(5, "the networks, and no longer the rank, make most of the error: 1 if they did not")
-    )
+def test_a_larger_head_repeats_a_smaller_one(claim):
+    """Two more coordinates, any keys there, queries that are 0: the same outputs, in rationals."""
+    rng = claim.rng("networks")
+    for m_h in (1, 2, 4):
+        net, x = networks.drawn(rng, 2, 3, m_h, 2), networks.tokens(rng, 4, 2)
+        W_Q, W_K = (np.concatenate([W, 0 * W[:1], 0 * W[:1]]) for W in (net.W_Q, net.W_K))
+        W_K[m_h:] = exact.rationals(rng.integers(1, 9, (2, 3)))
+        larger = networks.Networks(net.f, W_Q, W_K, net.W_V, net.F)
+        differ = int((larger.transformer()(x) != net.transformer()(x)).sum())
+        claim.measured("outputs that differ", differ, equation="(5)", m_h=m_h + 2).equals(0)
 
 
 def second_term(m, m_FF):
@@ -142,11 +141,11 @@ def test_printed_condition_forgets_that_the_complexity_grows(claim):
     )  # fmt: skip
 
 
-def test_control_exact_waves_have_no_best_rank(claim):
-    """Without networks the error falls to the last m_h."""
-    coupling, x, H = setting(claim)
-    curve = errors(coupling, x, H, (1, 8, 64))
-    fall = min(curve[0] / curve[1], curve[1] / curve[2])
-    claim.measured("least fall as m_h becomes 8 times as large", fall, equation="(17)").at_least(
-        chosen(50, "8^(2α − 1) = 512 in theory; 1 where networks make the error level off")
+def test_control_with_bases_that_end_the_printed_condition_is_enough(claim):
+    """m_FF = m_h^2, beta = 2, but C_2 of 4 pairs whatever m_h is: the second term falls like
+    1/m_h."""
+    C_2 = complexity.C_2(complexity.INTERPOLATION, 4)
+    terms = [rate.printed_bound((1, 0, C_2), (2, 2), 1, m, m**2) for m in (10, 1000)]
+    claim.measured("fall of the second term", terms[0] / terms[1], equation="(17)").at_least(
+        theorem(99, "C_2 m_h^3 / m_h^4, m_h 100 times as large; 100 but for the balls")
     )

@@ -201,31 +201,6 @@ def narrow(alpha: int, m: int, tau: int = 2) -> EndlessPair:
     return EndlessPair(alpha, n, tau=tau)
 
 
-def floor_over_bound(a: float, m: int, tau: int) -> float:
-    """At most mean_square_floor / mean_square_bound of `wide`, alpha = a, by integrals for sums.
-
-    Sums of i^-2a from m + 1 on lie between the integral from m + 1 with half a term and that from
-    m + 1/2. For tau = 2, (4 l'(z))^2 = cosh(z/2)^-4 >= 1 - z^2/2; for more tokens log l' falls by
-    less than its argument grows, from b - k_0 to b + z.
-    """
-    p, n = 2 * a - 1, 16 * m + 1
-    next_term = 1 - 1 / ((m + 1) / p + 0.5)  # T_(m+1) / T_m
-    q = ((m + 2) / (n + 0.5)) ** p  # beyond n, over T_(m+1)
-    k_0 = 2 * (1 + 1 / (a - 1)) / 64
-    z = k_0 + n * (m + 1.5) ** (-p / 2) / math.sqrt(p) / 64
-    slopes = 1 - z**2 / 2 if tau == 2 else math.exp(-2 * (k_0 + z))
-    return next_term * (1 - 2 * math.sqrt(q * (1 - q))) * slopes
-
-
-def mean_floor_by_integrals(alpha: int, m: int, tau: int) -> float:
-    """mean_floor of `narrow`, with integrals from k + 1/2 for the sums beyond k."""
-    n = narrow(alpha, m).n
-    beyond_rank, B_1 = ((k + 0.5) ** (1 - alpha) / (alpha - 1) / 64 for k in (m + 1, n))
-    S, k_0 = beyond_rank - B_1, 2 / 64 * float(flint.arb(alpha).zeta())
-    z = k_0 + n * S + math.log(tau - 1)
-    return (S - B_1) / n / (2 * math.cosh(z / 2)) ** 2  # l'(z) = 1 / (2 cosh(z/2))^2
-
-
 def _waves(x: torch.Tensor, m: int) -> torch.Tensor:
     """e_1, ..., e_m of the place in its room, (..., 1) -> (..., m)."""
     angles = 2 * math.pi * x * torch.arange(1, m // 2 + 1)
