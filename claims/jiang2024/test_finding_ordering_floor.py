@@ -75,9 +75,9 @@ def test_the_exchange_of_ten_has_a_floor_above_the_printed_error(claim):
 
 @pytest.mark.exact
 def test_the_floors_of_two_times_by_hand(claim):
-    """M = (0 1; 1 0), T = (a 0; b a): 24 times the error is |M - T|^2 = 2 a^2 + 1 + (1 - b)^2, least
-    1; without offsets 3 (1 - a)^2 + 3 (1 - a - b)^2 more, least 56/23 at a = 12/23, b = 14/23; with
-    one, beta/2, 3 (1 - a - beta)^2 + 3 (1 - a - b - beta)^2: 8/5 at a = 0, b = 2/5, beta = 4/5."""
+    """M = (0 1; 1 0), T = (a 0; b a): 24 times the error is |M - T|^2 = 2 a^2 + 1 + (1 - b)^2:
+    1. Without offsets 3 (1 - a)^2 + 3 (1 - a - b)^2 is added: 56/23 at a = 12/23, b = 14/23. With
+    one, c/2, 3 (1 - a - c)^2 + 3 (1 - a - b - c)^2 is: 8/5 at a = 0, b = 2/5, c = 4/5."""
     M = exact.rationals([[0, 1], [1, 0]])
     by_hand = {"free": Fraction(1, 24), "constant": Fraction(1, 15), "none": Fraction(7, 69)}
     for offset, least in by_hand.items():

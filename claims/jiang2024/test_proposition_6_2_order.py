@@ -61,7 +61,7 @@ def test_couplings_by_position_follow_every_permutation(H, claim):
 
 @pytest.mark.exact
 def test_the_readout_tells_two_rows_of_weights_apart(claim):
-    """w = (1/2 1/2; 1/3 2/3), f = 3/5 + z/5. Read with another row, a number that is q times as large
+    """w = (1/2 1/2; 1/3 2/3), f = 3/5 + z/5. Read by another row, a number that is q times as big
     lies 3 (q - 1) - 1 or more beyond [0, 1] if q > 1, else 3 (1 - q) - q. The larger counts: of 1/2
     and 0 for q = 3/2 and 3/4, of 1/3 and 0 for q = 2/3 and 4/3. The margin is the least, 1/3."""
     w = rationals([["1/2", "1/2"], ["1/3", "2/3"]])
