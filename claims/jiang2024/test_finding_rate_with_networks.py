@@ -107,10 +107,11 @@ def test_the_constants_by_hand(claim):
     (1 + 4). The diagonal, r = 1, tau w = 10: waves i = 2, 3, 4 are off by 2 pi^2 i^2 / 100 < 2,
     < 2 and 2, weighed by i^-2, and 2/4 for what follows: pi^2/25 + 1/8 + 1/2 over tau = 2."""
     q, where = exact.rational, "radii of balls of 53 bits or more, and of a few sums"
-    ridge = rate.ridge(exact.rationals(["1", "1/2", "1/4"]), 1, 1)
+    rho = couplings.Coupling(exact.rationals(["1", "1/2", "1/4"]))
     moved = rate.network_error([3, 5], 2, [q("1/2"), q("1/3")])
     for name, found, equation, expected in (
-        ("ridge", list(ridge), "rate.py, 3", [q("3/2")]),
+        ("plain", list(rate.kept(rho, 1, 1, "plain")), "rate.py, 2", [1]),
+        ("ridge", list(rate.kept(rho, 1, 1)), "rate.py, 3", [q("3/2")]),
         ("change of an output", moved, "(48), repaired", q("503/72")),
         ("mean square", rate.mean_square_bound(q(4), 3, 2), "rate.py, 1", 18),
         ("C_0, product above 1", complexity.C_0(2, 3, 5), "(15)", 30),
