@@ -82,10 +82,13 @@ def test_the_floors_of_two_times_by_hand(claim):
     by_hand = {"free": Fraction(1, 24), "constant": Fraction(1, 15), "none": Fraction(7, 69)}
     for offset, least in by_hand.items():
         found = ordering.floor(M, offset)
-        claim.measured(FLOOR, found, equation="the floor", offset=offset).equals(least)
+        claim.measured(f"{FLOOR}, two times", found, equation="the floor", offset=offset).equals(
+            least
+        )
     wide = exact.rationals([[1, 2, 3], [0, 1, 5], [0, 0, 1]])  # 4 + 9 + 25 over 12 tau = 36
     causal = ordering.causal_floor(wide)
-    claim.measured(FLOOR, causal, equation="the floor", offset="causal").equals(Fraction(19, 18))
+    name = f"{FLOOR} of a causal model, three times"
+    claim.measured(name, causal, equation="the floor").equals(Fraction(19, 18))
 
 
 @pytest.mark.certified
