@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, theorem
+from repro.bounds import theorem
 from repro.jiang2024 import model, tasks
 from repro.numerics import exact, logarithms
 
@@ -107,6 +107,15 @@ def test_the_softmax_converges_as_stated(claim):
 
 
 @pytest.mark.exact
+def test_near_is_meant_in_the_euclidean_norm(claim):
+    """u = 0, v = (5, 0), (4, 4), (6, 1): |v|^2 = 25, 32, 37. In the norm of the largest coordinate,
+    or of fourth powers, (4, 4) would be nearest, in that of the sum (5, 0) again."""
+    V = [[5, 0], [4, 4], [6, 1]]
+    y = list(hard(2, [[0, 0, *v] for v in V])[0])
+    claim.measured("nearest point", y, equation="(54)").equals([5, 0])
+
+
+@pytest.mark.exact
 def test_the_target_jumps(claim):
     """v = (0, 1), u = 1/2 -+ 1e-9: y is 0, then 1. A continuous map errs by 1/2 somewhere there."""
     step = Fraction(1, 10**9)
@@ -162,12 +171,13 @@ def test_control_without_a_gap_a_third_is_left(claim):
 
 
 def test_control_the_other_sign_over_random_points(claim):
+    """No two coordinates are the same, so that the farthest point is not the nearest."""
     rng, wrong, task = claim.rng("points"), 0, tasks.Nearest(d=1, tau=4)
     for _ in range(20):
-        x = rng.integers(-50, 51, (4, 2)).tolist()
+        x = (rng.choice(101, (4, 2), replace=False) - 50).tolist()
         tokens = exact.rationals(x)
         other = model.hard_max(task.distances(tokens, tokens)) @ tokens[:, 1:]
         wrong += bool((other != hard(1, x)).any())
     claim.measured("sets out of 20 with another output", wrong, equation="(55)").at_least(
-        chosen(11, "over half of the sets; the sign of (55) has none")
+        theorem(20, "three of four points have two distances from a point u at least")
     )

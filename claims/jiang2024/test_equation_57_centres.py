@@ -114,6 +114,13 @@ def test_with_labels_it_is_a_limit_of_targets_of_form_8(claim):
         return int((off > allowed).sum())
 
     cases = st.tuples(segments, st.sampled_from([1, 4, 20]))
+    x, places = tokens(TWO), exact.rationals([[10 * s] for s in range(6)])
+    target = tasks.Gravity(marks=("segment", "position")).target(logarithms.Log(2))
+    centre = target.averages(np.concatenate([x, places], axis=1))[0]
+    # e^-L = 1/2: weights 1, 1 at a = 1; 1/2 at both x_pred = 0; 1/2, 1/2 at c = 4: (2 + 4) / 4
+    claim.measured("x_pred's average, positions beside labels", centre[0], equation="(62)").equals(
+        Fraction(3, 2)
+    )
     examples = claim.at_scale(smoke=15, laptop=120, paper=3000)
     name = "averages beyond a stated multiple of e^−L"
     claim.for_all(name, cases, excess, equation="(62)", examples=examples)
@@ -199,5 +206,13 @@ def test_the_inputs_drawn_are_as_described(claim):
         wrong += int((labels != np.cumsum(flags) - 1).sum())
     claim.measured("wrong labels", wrong, equation="(60)").equals(0)
     claim.measured("layouts drawn", sorted(seen), equation="(60)").equals(sorted(task.layouts(10)))
+    points, masses = x[x[..., 3] == 0][:, :2], x[x[..., 3] == 0][:, 2]
+    for name, values, low in (("coordinates", points, -1.0), ("masses", masses, 0.1)):
+        found, _ = np.histogram(values, 10, (low, 1.0))
+        outside, empty = values.size - int(found.sum()), int((found == 0).sum())
+        claim.measured(f"{name} out of range", outside, equation="Figure 5").equals(0)
+        claim.measured(f"tenths of the range without {name}", empty, equation="Figure 5").equals(0)
+    rest = int(np.count_nonzero(x[x[..., 3] == 1][:, :3]))
+    claim.measured("numbers that a prediction token carries", rest, equation="(60)").equals(0)
     smallest = min(min(layout) for layout in seen)
     claim.measured("points of the shortest segment", smallest, equation="text below (62)").equals(2)

@@ -196,7 +196,8 @@ def test_reading_without_its_own_index_the_target_is_not_of_form_8(claim):
 
 @pytest.mark.exact
 def test_the_inputs_drawn_are_as_described(claim):
-    """tau = 8, d = 2, k = 3: every index from 0 to 7 is drawn, the own index stands last."""
+    """tau = 8, d = 2, k = 3: every index from 0 to 7 is drawn, the own index stands last; v in
+    [-1, 1]^2."""
     import torch
 
     selection = tasks.Selection()
@@ -206,6 +207,11 @@ def test_the_inputs_drawn_are_as_described(claim):
     claim.measured("own indices", x[0, :, 5].int().tolist(), equation="(63)").equals(list(range(8)))
     sums = (selection.weights(x).sum(-1) * 3).round().int().unique().tolist()
     claim.measured("sums of the counts", sums, equation="(64)", k=3).equals([3])
+    v = x[..., :2].flatten()
+    found, _ = np.histogram(v, 10, (-1.0, 1.0))
+    outside, empty = len(v) - int(found.sum()), int((found == 0).sum())
+    claim.measured("coordinates out of [−1, 1]", outside, equation="(63)").equals(0)
+    claim.measured("tenths of [−1, 1] without any", empty, equation="(63)").equals(0)
 
 
 def test_control_indices_of_66_counted_from_1(claim):

@@ -9,14 +9,14 @@ Cells: how many of the six points are linked to the nearest in the one input tha
 second fresh one: in the first most points meet the one of their own number); F^ o f^. The paper
 does not say which input it draws.
 
-Checked, on 2000 fresh inputs and for every seed: the share of rows whose largest weight is at the
-nearest point, the total variation distance of the rows from (55), the error of F^ o f^, RMS and
-largest, over the standard deviation of v. "Exactly" depends on the input: (54) jumps where two
-points are at one distance, (5) is continuous, and the wrong rows are those with a small gap.
-Training comes to this by a detour: it rests near the error of the best guess that sees u(t) alone,
-and only then looks at the v. With d_v = 2, the least that a point of the plane needs, it is the
-same as with 32.
-Controls: the untrained twin of every number; a training that ends on the detour.
+Checked, on 2000 fresh inputs and for every seed: the total variation distance of the rows from
+(55) and the error of F^ o f^ over the standard deviation of v; both limits were set on seeds 0 to 2
+and are judged on others. "Exactly" depends on the input: (54) jumps where two points are at one
+distance, (5) is continuous, and the wrong rows are those with a small gap, beyond five standard
+errors. Training comes to this by a detour: it rests near the error of the best guess that sees u(t)
+alone (drawn), and only then looks at the v: in the end it errs less than that guess. With d_v = 2,
+the least that a point of the plane needs, it is the same as with 32.
+Controls: the untrained twin; a training that ends on the detour.
 
 "The attention matrix recovers rho" is an observation on trainings that ended well, not a property
 of the task and of (5) (Proposition B.1 (3) is false). On the detour a query writes its guess into
@@ -33,13 +33,15 @@ import statistics
 
 import pytest
 
-from repro.bounds import chosen
+from repro.bounds import chosen, stderr
 from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.pictures import tasks as pictures
 from repro.jiang2024.pictures import trained as curves_of
 
 GAP = 0.1  # between the least and the next distance: a row that is easy to tell
-PROJECTION = chosen(0.5, "1 for a constant, 0 for the projection")
+FIRST = 3  # seed: limits were set on 0, 1 and 2
+READOUT = chosen(0.05, "divides 'an identity function' from others; set on seeds 0 to 2")
+FIVE = stderr(5, f"five standard errors of a mean over {learner.JUDGED} inputs")
 
 
 def spec(claim, seed, d_v=32, steps=None):
@@ -50,7 +52,7 @@ def spec(claim, seed, d_v=32, steps=None):
 
 
 def seeds(claim):
-    return range(claim.at_scale(smoke=1, laptop=2, paper=5))
+    return range(FIRST, FIRST + claim.at_scale(smoke=1, laptop=2, paper=5))
 
 
 def trained(claim, spec):
@@ -64,15 +66,11 @@ def all_trained(claim):
 @pytest.mark.train
 def test_every_green_point_finds_its_red_point(claim):
     found = all_trained(claim)
-    right = [r.agreement() for r in found]
     name = "share of rows with the largest weight at the nearest point"
-    claim.measured(name, min(right), equation="Figure 4 (b)").at_least(
-        chosen(0.95, "one in six by chance")
-    )
-    off = [r.distance() for r in found]
-    name = "mean total variation distance from (55)"
-    claim.measured(name, max(off), equation="Figure 4 (a)").at_most(
-        chosen(0.1, "5/6 for equal weights")
+    claim.record(name, min(r.agreement() for r in found))
+    name, off = "mean total variation distance from (55)", max(r.distance() for r in found)
+    claim.measured(name, off, equation="Figure 4 (a)").at_most(
+        chosen(0.1, "at most a fifth of the rows can be wrong; set on seeds 0 to 2")
     )
 
 
@@ -91,27 +89,29 @@ def test_the_wrong_rows_are_those_with_a_small_gap(claim):
         exactly = result.right.all(-1).double().mean().item()
         claim.record("inputs with all six rows right", exactly, seed=seed)
         claim.record("rows with a gap", clear.double().mean().item(), **at)
-        easy, hard = result.agreement(clear), result.agreement(~clear)
-        claim.measured("share of right rows with a gap", easy, equation="(54)", **at).at_least(
-            chosen(0.995, "one wrong row in two hundred; by chance it is five in six")
+        (easy, m), (hard, n) = (wrong_share(result, rows) for rows in (clear, ~clear))
+        claim.record("shares of wrong rows, large gap and small", (easy, hard), **at)
+        deviation = (easy * (1 - easy) / m + hard * (1 - hard) / n) ** 0.5
+        name = "share of wrong rows, small gap less large"
+        claim.measured(name, hard - easy, equation="(54)", **at).at_least(
+            stderr(5 * deviation, "five standard errors of both shares")
         )
-        name, times = "share of wrong rows, small gap over large", (1 - hard) / max(1 - easy, 1e-4)
-        claim.measured(name, times, equation="(54)", **at).at_least(
-            chosen(20, "1 if the gap did not matter; a share of 0 is taken as 1e-4")
-        )
+
+
+def wrong_share(result, rows):
+    """And of how many rows."""
+    return 1 - result.agreement(rows), int(rows.sum())
 
 
 @pytest.mark.train
 def test_the_readout_is_the_projection_to_v(claim):
-    found, small = all_trained(claim), 0.05
+    found = all_trained(claim)
     rms, largest = zip(*(r.errors() for r in found), strict=True)
-    same = recovery.cell("the identity", max(rms) <= small, "RMS error over the deviation", rms)
+    same = recovery.cell("the identity", max(rms) <= 0.05, "RMS error over the deviation", rms)
     claim.cell("(c) F∘f", "random inputs", **same)
-    for name, off, most in (("RMS", rms, small), ("largest", largest, 0.2)):
-        name = f"{name} error of F∘f over the deviation of v"
-        claim.measured(name, max(off), equation="Figure 4 (c)").at_most(
-            chosen(most, "1 for a constant, 0 for the projection")
-        )
+    claim.record("largest error of F∘f over the deviation of v", largest)
+    name = "RMS error of F∘f over the deviation of v"
+    claim.measured(name, max(rms), equation="Figure 4 (c)").at_most(READOUT)
 
 
 def guess_from_u(claim):
@@ -123,24 +123,23 @@ def guess_from_u(claim):
     y, u = task.wanted(x).reshape(-1, 2), x[..., :2].reshape(-1, 2)
     cell = ((u + 1) * 8).long() @ torch.tensor([16, 1])
     sums = torch.zeros(256, 2, dtype=y.dtype).index_add(0, cell, y)
-    return (y - (sums / cell.bincount(minlength=256)[:, None])[cell]).square().mean().item()
+    squares = (y - (sums / cell.bincount(minlength=256)[:, None])[cell]).square().mean(-1)
+    return squares.mean().item(), squares.std().item() / 20000**0.5  # six tokens count as one
 
 
 @pytest.mark.train
 def test_training_rests_at_the_guess_from_u_alone(claim):
-    """The median loss of the second fifth of all steps, and the last."""
-    guess, curves = guess_from_u(claim), {}
+    """The median loss of the second fifth of all steps; and in the end less."""
+    (guess, deviation), curves = guess_from_u(claim), {}
     for seed in seeds(claim):
         outcome = claim.train(spec(claim, seed), learner.train).outcome
         losses = outcome.curves["loss"]
         curves[f"seed {seed}"] = outcome.curves["step"], losses
         resting = statistics.median(losses[len(losses) // 5 : 2 * len(losses) // 5]) / guess
-        last, at = outcome.numbers["mean square error"] / guess, {"equation": "(54)", "seed": seed}
-        claim.measured("resting loss over that of the guess", resting, **at).within(
-            1, chosen(0.15, "near the guess, and far from the error at the end")
-        )
-        claim.measured("last error over that of the guess", last, **at).at_most(
-            chosen(0.1, "1 if the network did not look at the v")
+        claim.record("resting loss over that of the guess", resting, seed=seed)
+        last, at = outcome.numbers["mean square error"], {"equation": "(54)", "seed": seed}
+        claim.measured("error of the guess less that in the end", guess - last, **at).at_least(
+            stderr(10 * deviation, "ten standard errors of the guess over 20000 inputs")
         )
     last = ", ".join(f"{name}: {losses[-1]:.3f}" for name, (_, losses) in curves.items())
     claim.figure(
@@ -156,19 +155,16 @@ def test_training_rests_at_the_guess_from_u_alone(claim):
 @pytest.mark.needs(scale="laptop")
 @pytest.mark.train
 def test_two_value_coordinates_do_as_well(claim):
-    result, at = trained(claim, spec(claim, 0, d_v=2)), {"equation": "(54)", "d_v": 2}
-    claim.measured("share of rows with the right argmax", result.agreement(), **at).at_least(
-        chosen(0.95, "as for 32 coordinates")
-    )
-    claim.measured("RMS error of F∘f over the deviation of v", result.errors()[0], **at).at_most(
-        chosen(0.05, "as for 32 coordinates")
-    )
+    result = trained(claim, spec(claim, FIRST, d_v=2))
+    claim.record("share of rows with the right argmax", result.agreement(), d_v=2)
+    name, rms = "RMS error of F∘f over the deviation of v", result.errors()[0]
+    claim.measured(name, rms, equation="(54)", d_v=2).at_most(READOUT)
 
 
 @pytest.mark.train
 def test_figure_points_and_lines(claim):
     """The second fresh input: in the first most points meet the one of their own number."""
-    first = spec(claim, 0)
+    first = spec(claim, FIRST)
     result, before = trained(claim, first), recovery.judged(first)
     right = int(result.right[1].sum())
     rms, _ = result.errors()
@@ -199,28 +195,24 @@ def test_figure_points_and_lines(claim):
 
 
 def test_control_the_untrained_twin(claim):
-    """One of six by chance; weights 1/6; a readout that does not depend on v."""
-    before = [recovery.judged(spec(claim, seed)) for seed in seeds(claim)]
-    wrong, off = 1 - max(b.agreement() for b in before), min(b.distance() for b in before)
-    for name, least, allowed in (
-        ("share of wrong rows", wrong, chosen(0.7, "5/6 by chance")),
-        ("total variation", off, chosen(0.7, "5/6 for equal weights")),
-        ("RMS error of F∘f over deviation", min(b.errors()[0] for b in before), PROJECTION),
-    ):
-        claim.measured(name, least, equation="Figure 4").at_least(allowed)
+    for seed in seeds(claim):
+        before, after = recovery.judged(spec(claim, seed)), trained(claim, spec(claim, seed))
+        check_it_is_farther(claim, before, after, seed=seed)
+
+
+def check_it_is_farther(claim, worse, better, **at):
+    """From (55) and from the projection, on the same inputs."""
+    found = worse.by_sequence()
+    for name, least in better.by_sequence().items():
+        more = recovery.in_standard_errors(found[name], least)
+        name = f"{name}, less that of the trained network, in its standard errors"
+        claim.measured(name, more, equation="Figure 4", **at).at_least(FIVE)
 
 
 def test_control_a_training_that_ends_on_the_detour(claim):
     """A fifth of the steps: the loss has fallen by more than half, and nothing is recovered."""
-    short = spec(claim, 0, steps=400)
+    short = spec(claim, FIRST, steps=400)
     outcome, result = claim.train(short, learner.train).outcome, trained(claim, short)
-    share, at = outcome.numbers["mean square error"] / outcome.numbers["variance"], {"steps": 400}
-    claim.measured("mean square error over variance", share, equation="(54)", **at).at_most(
-        chosen(0.5, "1 for a constant: more than half is learnt")
-    )
-    wrong, off = 1 - result.agreement(), result.errors()[0]
-    claim.measured("share of wrong rows", wrong, equation="Figure 4 (b)", **at).at_least(
-        chosen(0.5, "5/6 by chance, 0 if attention found the nearest point")
-    )
-    name = "RMS error of F∘f over deviation"
-    claim.measured(name, off, equation="Figure 4 (c)", **at).at_least(PROJECTION)
+    share = outcome.numbers["mean square error"] / outcome.numbers["variance"]
+    claim.record("mean square error over variance", share)
+    check_it_is_farther(claim, result, trained(claim, spec(claim, FIRST)))

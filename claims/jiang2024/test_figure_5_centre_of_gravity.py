@@ -10,10 +10,10 @@ of their segment; and the rows of prediction tokens for tokens that carry their 
 The paper does not say what its tokens carry besides (57).
 
 Checked, on 2000 fresh inputs and for every seed: the total variation distance of the rows from the
-weights of (62), for prediction tokens and for points apart; the argmax; the error of F^ o f^ at
-points (a constant sequence of prediction tokens is no input), RMS and largest, over the standard
-deviation of |x|. For segments of lengths 3 and 5, as in the figure: the weight that each prediction
-token leaves in its own segment, and the distance of the centre by attention from the true one.
+weights of (62), for prediction tokens and for points apart; the error of F^ o f^ at points (a
+constant sequence of prediction tokens is no input), over the standard deviation of |x|. These
+limits were set on seeds 0 to 2 and are judged on others. For segments of lengths 3 and 5, as in the
+figure: each prediction token leaves more than half of its weight in its own segment.
 Controls: the untrained twin; labels withheld from the trained network; a training with positions in
 the place of labels, which cannot succeed (claim on (57): no coupling of pairs sees a separator).
 Points are learnt first; for more than half of the steps prediction tokens see themselves alone, and
@@ -33,10 +33,12 @@ Readings: every token carries the number of its segment, as a one-hot code; poin
 
 import pytest
 
-from repro.bounds import chosen, rounding_error
+from repro.bounds import as_printed, chosen, rounding_error, stderr
 from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.pictures import tasks as pictures
 
+FIRST = 3  # seed: limits were set on 0, 1 and 2
+FIVE = stderr(5, f"five standard errors of a mean over {learner.JUDGED} inputs")
 MUON_FOR_F = ("first",)  # all but first layers: with Adam for F^ prediction tokens stay at the mean
 
 
@@ -58,7 +60,7 @@ def spec(claim, seed, marks=("segment",)):
 
 
 def seeds(claim):
-    return range(claim.at_scale(smoke=1, laptop=2, paper=5))
+    return range(FIRST, FIRST + claim.at_scale(smoke=1, laptop=2, paper=5))
 
 
 def trained(claim, spec):
@@ -90,7 +92,7 @@ def rows_near(claim, name, mask, most, seen):
     claim.cell(f"(a), (b) rows of {name}", "tokens with segment numbers", **told)
     claim.measured(
         "mean total variation distance", worst, equation="Figure 5 (a), (62)", rows=name
-    ).at_most(chosen(most, "0 for (62) itself, 1 − 1/τ for a point with equal weights"))
+    ).at_most(chosen(most, "0 for (62) itself, 1 for weights elsewhere; set on seeds 0 to 2"))
 
 
 @pytest.mark.train
@@ -110,16 +112,15 @@ def test_prediction_tokens_weigh_their_segment(claim):
 def test_the_readout_is_the_norm(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
     rms, largest = zip(*(r.errors(~predicts(r)) for r in found), strict=True)
-    least, most = claim.at_scale(smoke=(0.3, 2.0), laptop=(0.05, 0.5), paper=(0.05, 0.5))
+    least = claim.at_scale(smoke=0.3, laptop=0.05, paper=0.05)
     name = "RMS error over the deviation"
     norm = recovery.cell("the norm", max(rms) <= least, name, rms, **size(claim))
     claim.cell("(c) F∘f", "tokens with segment numbers", **norm)
-    for name, off, allowed in (
-        ("RMS", rms, chosen(least, "1 for a constant, 0 for the norm; smoke trainings are short")),
-        ("largest", largest, chosen(most, "a constant is off by more than 2 somewhere")),
-    ):
-        name = f"{name} error of F∘f over the deviation of |x|"
-        claim.measured(name, max(off), equation="Figure 5 (c)").at_most(allowed)
+    claim.record("largest error of F∘f over the deviation of |x|", largest)
+    name = "RMS error of F∘f over the deviation of |x|"
+    claim.measured(name, max(rms), equation="Figure 5 (c)").at_most(
+        chosen(least, "divides 'the norm' from others; set on seeds 0 to 2, smoke is short")
+    )
 
 
 def heaps(claim, seed):
@@ -155,8 +156,9 @@ def test_two_heaps_as_in_the_figure(claim):
         inside = (result.attention[0][places] * own).sum(-1).min().item()
         name, at = "weight of a prediction token in its segment", {"equation": "text on Figure 5"}
         claim.measured(name, inside, **at, seed=seed).at_least(
-            chosen(0.9, "at most 1/2 for equal weights over ten tokens")
+            as_printed(0.5, 'text on Figure 5: "predominantly", more than half')
         )
+    draw(claim)
 
 
 @pytest.mark.needs(scale="laptop")
@@ -172,23 +174,17 @@ def test_a_small_loss_does_not_put_points_on_the_diagonal(claim):
     claim.measured("mean square error over variance", loss, equation="(58)").at_most(
         chosen(0.02, "98 % of the variance is explained: the training succeeded")
     )
-    aside = result.distance(~predicts(result))
-    claim.measured(
-        "total variation from the diagonal, points", aside, equation="Figure 5 (a)"
-    ).at_least(chosen(0.5, "0 on the diagonal, 1 if a point gives itself no weight"))
-    off = result.errors(~predicts(result))[0]
-    claim.measured("RMS error of F∘f over deviation", off, equation="Figure 5 (c)").at_least(
-        chosen(0.5, "0 for the norm, 1 for a constant")
-    )
+    claim.record("total variation from the diagonal", result.distance(~predicts(result)))
+    claim.record("RMS error of F∘f over deviation", result.errors(~predicts(result))[0])
+    usual = trained(claim, spec(claim, FIRST))
+    check_it_is_farther(claim, result, usual, lambda r: ~predicts(r), rows="points")
     claim.record("total variation, prediction tokens", result.distance(predicts(result)))
 
 
-@pytest.mark.needs(scale="laptop")
-@pytest.mark.train
-def test_figure_two_heaps(claim):
+def draw(claim):
     import torch
 
-    network, result = heaps(claim, 0)
+    network, result = heaps(claim, FIRST)
     attention, weights, x = result.attention[0], result.weights[0], result.tokens[0]
     drawn, off = [], []
     for t in (0, 4):
@@ -219,45 +215,43 @@ def test_figure_two_heaps(claim):
         f"diagonal. The crosses lie {max(off):.3f} or less from the stars. The level lines of F∘f "
         f"are circles, with an RMS error of {rms:.3f}.",
     )  # fmt: skip
-    claim.measured("distance of the centre by attention", max(off), equation="(59)").at_most(
-        chosen(0.1, "a twentieth of the side of the square; a star and its cross touch")
-    )
+    claim.record("distance of the centre by attention", off)
+
+
+def check_it_is_farther(claim, worse, better, some, **at):
+    """From (62), and points from the norm, beyond five standard errors over the inputs."""
+    found = worse.by_sequence(some(worse))
+    for name, least in better.by_sequence(some(better)).items():
+        if name.startswith("square") and at["rows"] != "points":
+            continue  # a constant sequence of prediction tokens is no input
+        more = recovery.in_standard_errors(found[name], least)
+        name = f"{name}, less that of the trained network, in its standard errors"
+        claim.measured(name, more, equation="Figure 5", **at).at_least(FIVE)
 
 
 def test_control_the_untrained_twin(claim):
-    before = [recovery.judged(spec(claim, seed)) for seed in seeds(claim)]
-    least = min(b.distance() for b in before)
-    claim.measured("total variation", least, equation="Figure 5 (a)").at_least(
-        chosen(0.6, "1 − 1/τ for equal weights and a point, 0 after a perfect training")
-    )
-    least = min(b.errors(~predicts(b))[0] for b in before)
-    claim.measured("RMS error of F∘f over deviation", least, equation="Figure 5 (c)").at_least(
-        chosen(0.5, "0 for the norm, 1 for the mean")
-    )
+    for seed in seeds(claim):
+        before, after = recovery.judged(spec(claim, seed)), trained(claim, spec(claim, seed))
+        check_it_is_farther(claim, before, after, lambda r: ~predicts(r), rows="points", seed=seed)
 
 
 @pytest.mark.needs(scale="laptop")
 def test_control_labels_withheld_from_the_trained_network(claim):
     """Every token says that it is of the first segment."""
-    first, told = spec(claim, 0), task(claim)
+    first, told = spec(claim, FIRST), task(claim)
     outcome, seeing = claim.train(first, learner.train).outcome, trained(claim, first)
     same = told.plain(seeing.tokens)
     same[..., -1] = 0
     blind = recovery.of_tokens(told, learner.trained(first, outcome), told.coded(same))
-    ratio = blind.distance(predicts(blind)) / seeing.distance(predicts(seeing))
-    name = "total variation of prediction rows, over that with labels"
-    claim.measured(name, ratio, equation="(62)").at_least(
-        chosen(4, "1 if the network did not use the labels")
-    )
+    check_it_is_farther(claim, blind, seeing, predicts, rows="prediction tokens")
 
 
 @pytest.mark.needs(scale="laptop")
 def test_control_positions_in_the_place_of_labels(claim):
     """The same training; (62) is out of reach for every coupling of pairs."""
-    result = trained(claim, spec(claim, 0, marks=("position",)))
+    result = trained(claim, spec(claim, FIRST, marks=("position",)))
     least = result.distance(predicts(result))
     told = recovery.cell(SEGMENT, least <= 0.1, DISTANCE, [least], **size(claim))
     claim.cell("(a), (b) rows of prediction tokens", "tokens with positions", **told)
-    claim.measured("mean total variation, prediction tokens", least, equation="(62)").at_least(
-        chosen(0.2, "twice what is allowed with labels")
-    )
+    usual = trained(claim, spec(claim, FIRST))
+    check_it_is_farther(claim, result, usual, predicts, rows="prediction tokens")

@@ -9,9 +9,9 @@ Cells: whether the matrix rounded to thirds is that of (66), which outputs rest 
 three inputs, and F^ o f^.
 
 Checked, on 2000 fresh inputs and for every seed: the total variation distance of the rows of the
-trained attention from these weights; the argmax, where one index is named more often than others;
-the error of F^ o f^, RMS and largest, over the standard deviation of v. For (66), with the first
-fresh v: which weights are above 1/6, half the least that is asked for.
+trained attention from these weights; the error of F^ o f^ over the standard deviation of v. Both
+limits were set on seeds 0 to 2 and are judged on others. For (66), with the first fresh v: which
+weights are above 1/6, half the least that is asked for, and whether rounding to thirds gives (66).
 Controls: the untrained twin; indices as integers in the place of one-hot codes.
 
 Readings: the token carries its own index too, since the target is not of form (8) without it (claim
@@ -21,11 +21,13 @@ are ours (repro/jiang2024/learner.py).
 
 import pytest
 
-from repro.bounds import chosen
+from repro.bounds import chosen, stderr, theorem
 from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.pictures import tasks as pictures
 
-NEAREST = "below 1/6, so that rounding to thirds gives the weights"
+FIRST = 3  # seed: limits were set on 0, 1 and 2
+NEAREST = theorem(1 / 6, "below 1/6 rounding to thirds gives the weights")
+FIVE = stderr(5, f"five standard errors of a mean over {learner.JUDGED} inputs")
 RESTS_ON = {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}  # text below (66)
 
 
@@ -41,7 +43,7 @@ def one_hot():
 
 
 def seeds(claim):
-    return range(claim.at_scale(smoke=1, laptop=2, paper=5))
+    return range(FIRST, FIRST + claim.at_scale(smoke=1, laptop=2, paper=5))
 
 
 def trained(claim, spec):
@@ -51,15 +53,14 @@ def trained(claim, spec):
 @pytest.mark.train
 def test_attention_counts_the_indices(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
-    distances, right = [r.distance() for r in found], [r.agreement() for r in found]
+    claim.record("share of rows with the right argmax", [r.agreement() for r in found])
     most = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
-    name = "mean total variation distance from the counts over k"
-    claim.measured(name, max(distances), equation="Figure 6 (a), (64)").at_most(
-        chosen(most, "equal weights are more than 1/2 away; smoke trainings are short")
+    name, off = (
+        "mean total variation distance from the counts over k",
+        max(r.distance() for r in found),
     )
-    name = "share of rows with the right argmax"
-    claim.measured(name, min(right), equation="Figure 6 (a)").at_least(
-        chosen(0.99, "one in eight by chance")
+    claim.measured(name, off, equation="Figure 6 (a), (64)").at_most(
+        chosen(most, "a third of one index is 1/3; set on seeds 0 to 2, smoke trainings are short")
     )
 
 
@@ -67,14 +68,14 @@ def test_attention_counts_the_indices(claim):
 def test_the_readout_is_the_projection_to_v(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))
     rms, largest = zip(*(r.errors() for r in found), strict=True)
-    small, large = claim.at_scale(smoke=(0.1, 0.4), laptop=(0.05, 0.2), paper=(0.05, 0.2))
+    small = claim.at_scale(smoke=0.1, laptop=0.05, paper=0.05)
     same = recovery.cell("the identity", max(rms) <= small, "RMS error over the deviation", rms)
     claim.cell("(c) F∘f", "random inputs", **same)
-    for name, off, most in (("RMS", rms, small), ("largest", largest, large)):
-        name = f"{name} error of F∘f over the deviation of v"
-        claim.measured(name, max(off), equation="Figure 6 (c)").at_most(
-            chosen(most, "1 for a constant, 0 for the projection")
-        )
+    claim.record("largest error of F∘f over the deviation of v", largest)
+    name = "RMS error of F∘f over the deviation of v"
+    claim.measured(name, max(rms), equation="Figure 6 (c)").at_most(
+        chosen(small, "divides 'the identity' from others; set on seeds 0 to 2")
+    )
 
 
 def printed_input(claim, seed):
@@ -108,14 +109,12 @@ def test_the_printed_input_rests_where_the_text_says(claim):
         name, at = "outputs that rest on 1, 2, 3 inputs", {"equation": "text below (66)"}
         claim.measured(name, found, **at, seed=seed).equals(RESTS_ON)
         worst, name = (result.attention - result.weights).abs().max(), "largest |A − weight| of 64"
-        claim.measured(name, worst.item(), equation="Figure 6 (a)", seed=seed).at_most(
-            chosen(claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1), NEAREST)
-        )
+        claim.measured(name, worst.item(), equation="Figure 6 (a)", seed=seed).at_most(NEAREST)
+    draw(claim)
 
 
-@pytest.mark.train
-def test_figure_eight_tokens_choose(claim):
-    first, example = spec(claim, 0), printed_input(claim, 0)
+def draw(claim):
+    first, example = spec(claim, FIRST), printed_input(claim, FIRST)
     result, before = trained(claim, first), recovery.judged(first)
     rms, worst = result.errors()[0], (example.attention - example.weights).abs().max().item()
 
@@ -131,29 +130,26 @@ def test_figure_eight_tokens_choose(claim):
         f"on the diagonal with an RMS error of {rms:.1%} of the deviation; of the untrained "
         "network it is nearly constant.",
     )
-    name = "largest |A − weight| of the matrix shown"
-    claim.measured(name, worst, equation="Figure 6 (a)").at_most(
-        chosen(claim.at_scale(smoke=0.15, laptop=0.1, paper=0.1), NEAREST)
-    )
 
 
 def test_control_the_untrained_twin(claim):
-    before = [recovery.judged(spec(claim, seed)) for seed in seeds(claim)]
-    least = min(b.distance() for b in before)
-    claim.measured("total variation", least, equation="Figure 6 (a)").at_least(
-        chosen(0.5, "equal weights are more than 1/2 away")
-    )
-    least = min(b.errors()[0] for b in before)
-    claim.measured("RMS error of F∘f over deviation", least, equation="Figure 6 (c)").at_least(
-        chosen(0.5, "1 for a constant, 0 for the projection")
-    )
+    for seed in seeds(claim):
+        before, after = recovery.judged(spec(claim, seed)), trained(claim, spec(claim, seed))
+        check_it_is_farther(claim, before, after, seed=seed)
+
+
+def check_it_is_farther(claim, worse, better, **at):
+    """From the counts and from the projection, on the same inputs."""
+    found = worse.by_sequence()
+    for name, least in better.by_sequence().items():
+        more = recovery.in_standard_errors(found[name], least)
+        name = f"{name}, less that of the trained network, in its standard errors"
+        claim.measured(name, more, equation="Figure 6", **at).at_least(FIVE)
 
 
 @pytest.mark.needs(scale="laptop")
 def test_control_indices_as_integers(claim):
     """The same training; a network would have to tell 8 places on a line apart, 4 times over."""
-    coded, plain = (trained(claim, spec(claim, 0, coded)).distance() for coded in (True, False))
-    claim.record("total variation, integers", plain)
-    claim.measured(
-        "total variation over that with codes", plain / coded, equation="Figure 6 (a)"
-    ).at_least(chosen(3, "1 if the code did not matter"))
+    coded, plain = (trained(claim, spec(claim, FIRST, coded)) for coded in (True, False))
+    claim.record("total variation, integers", plain.distance())
+    check_it_is_farther(claim, plain, coded)

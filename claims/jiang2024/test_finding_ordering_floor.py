@@ -73,6 +73,24 @@ def test_the_exchange_of_ten_has_a_floor_above_the_printed_error(claim):
     )
 
 
+@pytest.mark.exact
+def test_the_floors_of_two_times_by_hand(claim):
+    """M = (0 1; 1 0), T = (a 0; b a): 24 times the error is |M - T|^2 = 2 a^2 + 1 + (1 - b)^2:
+    1. Without offsets 3 (1 - a)^2 + 3 (1 - a - b)^2 is added: 56/23 at a = 12/23, b = 14/23. With
+    one, c/2, 3 (1 - a - c)^2 + 3 (1 - a - b - c)^2 is: 8/5 at a = 0, b = 2/5, c = 4/5."""
+    M = exact.rationals([[0, 1], [1, 0]])
+    by_hand = {"free": Fraction(1, 24), "constant": Fraction(1, 15), "none": Fraction(7, 69)}
+    for offset, least in by_hand.items():
+        found = ordering.floor(M, offset)
+        claim.measured(f"{FLOOR}, two times", found, equation="the floor", offset=offset).equals(
+            least
+        )
+    wide = exact.rationals([[1, 2, 3], [0, 1, 5], [0, 0, 1]])  # 4 + 9 + 25 over 12 tau = 36
+    causal = ordering.causal_floor(wide)
+    name = f"{FLOOR} of a causal model, three times"
+    claim.measured(name, causal, equation="the floor").equals(Fraction(19, 18))
+
+
 @pytest.mark.certified
 def test_the_formula_written_out(claim):
     """Entry by entry, M_tj = e^{p(j) - t}, the means and the squares."""

@@ -110,6 +110,24 @@ def test_every_permutation_of_five_times_has_its_distance(claim):
     )
 
 
+@pytest.mark.exact
+def test_the_distances_by_hand(claim):
+    """M = (0 1; 1 0), T = (a 0; b a). With free offsets |M - T|^2 = 2 a^2 + 1 + (1 - b)^2 is 1 at
+    least, over 12 tau = 24. Without offsets 3 (1 - a)^2 + 3 (1 - a - b)^2 is added, which leaves
+    56/23 at a = 12/23, b = 14/23; one offset c/2, in 3 (1 - a - c)^2 + 3 (1 - a - b - c)^2, leaves
+    8/5 at a = 0, b = 2/5, c = 4/5. A causal model misses the entries above the diagonal."""
+    M = exact.rationals([[0, 1], [1, 0]])
+    by_hand = {"free": Fraction(1, 24), "constant": Fraction(1, 15), "none": Fraction(7, 69)}
+    for offset, least in by_hand.items():
+        found = claim.measured(DISTANCE, ordering.floor(M, offset), equation="(75)", offset=offset)
+        found.equals(least)
+    wide = exact.rationals([[1, 2, 3], [0, 1, 5], [0, 0, 1]])  # 4 + 9 + 25 over 12 tau = 36
+    least = ordering.causal_floor(wide)
+    claim.measured("least mean square error of a causal model", least, equation="(75)").equals(
+        Fraction(19, 18)
+    )
+
+
 def distance_from_convolutions(rho, p):
     """Summed squares that no convolution can avoid for H~_t(y) = sum_j M_tj y(j), and 0."""
     from fractions import Fraction

@@ -18,6 +18,7 @@ representations; nothing above refutes it, and nothing proves it. Trained networ
 """
 
 import itertools
+from fractions import Fraction
 
 import flint
 import numpy as np
@@ -56,6 +57,25 @@ def test_couplings_by_position_follow_every_permutation(H, claim):
         altered = model.Target(form.F, form.f, representation.by_position(w[inverse(p)]))
         wrong += int((altered(x[:, list(p)]) != H(z)).sum())
     claim.measured("outputs unlike H_t(x), for all p", wrong, equation="(80)").equals(0)
+
+
+@pytest.mark.exact
+def test_the_readout_tells_two_rows_of_weights_apart(claim):
+    """w = (1/2 1/2; 1/3 2/3), f = 3/5 + z/5. Read by another row, a number that is q times as big
+    lies 3 (q - 1) - 1 or more beyond [0, 1] if q > 1, else 3 (1 - q) - q. The larger counts: of 1/2
+    and 0 for q = 3/2 and 3/4, of 1/3 and 0 for q = 2/3 and 4/3. The margin is the least, 1/3."""
+    w = rationals([["1/2", "1/2"], ["1/3", "2/3"]])
+    margin = representation.gap(w, exact.rational("3/5"), exact.rational("1/5"))
+    claim.measured("margin of the readout", margin, equation="(80)").equals(Fraction(1, 3))
+    z = rationals([[["0"], ["1"]], [["1/4"], ["1"]]])
+    x = representation.SHIFTED.encode(z)
+    form = representation.Representation(sorted_sums, w)
+    for p in ([0, 1], [1, 0]):
+        altered = model.Target(form.F, form.f, representation.by_position(w[inverse(p)]))
+        outputs = [list(row) for row in altered(x[:, p])]
+        claim.measured("outputs, smaller z first", outputs, equation="(80)", p=p).equals(
+            [[0, 1], [Fraction(1, 4), 1]]
+        )
 
 
 @pytest.mark.exact

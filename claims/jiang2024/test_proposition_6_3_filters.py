@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import theorem
+from repro.bounds import rounding_error, theorem
 from repro.jiang2024 import memory, recurrent
 from repro.numerics import exact, logarithms
 
@@ -107,6 +107,21 @@ def test_for_gamma_up_to_one_the_printed_measure_is_at_most_one_plus_gamma(gamma
     attained = Fraction(gamma) + 1
     claim.measured("C_1 of e^(−s/γ)", memory.C_1(whole), equation="(76)").equals(attained)
     claim.measured("C_2 of e^(−s/γ)", memory.C_2(whole), equation="(77)").equals(1)
+
+
+@pytest.mark.construct
+def test_the_printed_measure_of_a_sum_by_hand(claim):
+    """rho(t) = 100 e^-t - 99 e^-2t: 1 at t = 0. C_1 = 1 + 1, and e^(t/2) rho(t) is 1 at t = 0, at
+    t = 1 100 e^(-1/2) - 99 e^(-3/2) = 38.56, at t = 2 100/e - 99/e^3 = 31.86, and falls from there.
+    C_RNN is twice the largest."""
+    rho = memory.Kernel(terms=(memory.Exponential(100, 1), memory.Exponential(-99, 2)))
+    largest = 100 * flint.arb(-0.5).exp() - 99 * flint.arb(-1.5).exp()
+    claim.measured("C_RNN", memory.C_RNN(rho), equation="(76)-(78)").within(
+        2 * largest, rounding_error(1e-12, "radii of balls of 53 bits around numbers below 128")
+    )
+    rho, x = exact.rationals([[1], [2]]), exact.rationals([[1], [10], [100]])
+    outputs = list(recurrent.convolution(rho, x))  # 1, 10 + 2, 100 + 20
+    claim.measured("outputs of a short kernel", outputs, equation="(75)").equals([1, 12, 120])
 
 
 def complexity_of_the_exponential(gamma):

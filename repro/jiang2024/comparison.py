@@ -4,9 +4,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from repro.jiang2024 import learner
 from repro.jiang2024.learner import Dense, FitAttention, Recipe, Shape
 from repro.jiang2024.linear_tasks import LinearTask, variance
 from repro.jiang2024.trained_recurrent import FitRecurrent
+from repro.training import Outcome
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,14 @@ LAPTOP_3 = Setting(32, 5, _shape(128, 3.0), Recipe.ours(1400, 16, rest=4e-3), 12
 PAPER_3 = Setting(32, 10, _shape(128, 3.0), Recipe.ours(8000, 32, rest=4e-3), 128, 2000)
 TABLE_2 = {"smoke": SMALL, "laptop": LAPTOP_2, "paper": PAPER_2}
 TABLE_3 = {"smoke": SMALL, "laptop": LAPTOP_3, "paper": PAPER_3}
+
+
+def judged(spec: FitAttention, outcome: Outcome) -> tuple[float, float]:
+    """The mean square error over the fresh sequences of the training, and its standard error."""
+    tokens, wanted = learner.batch(spec, -2, learner.JUDGED)
+    off = learner.trained(spec, outcome)(tokens) - wanted
+    errors = off.double().square().mean((-1, -2))
+    return errors.mean().item(), errors.std().item() / len(errors) ** 0.5
 
 
 def parts(errors: Sequence[float], targets: Sequence[LinearTask]) -> list[float]:

@@ -63,6 +63,13 @@ class Recovered:
         spread = asked.var(dim=0).mean().sqrt()
         return (off.square().mean().sqrt() / spread).item(), (off.abs().max() / spread).item()
 
+    def by_sequence(self, rows: Tensor | None = None) -> dict[str, Tensor]:
+        """Variation and square of the readout's error, means over the rows of each sequence."""
+        rows = torch.ones_like(self.variation) if rows is None else rows.double()
+        squares = (self.readout - self.displayed).square().mean(-1)
+        found = {"total variation": self.variation, "square of the readout's error": squares}
+        return {name: (z * rows).sum(-1) / rows.sum(-1) for name, z in found.items()}
+
     def pairs(self, count: int) -> list[tuple[float, float]]:
         """(displayed, readout), coordinate by coordinate, for the first token of some sequences."""
         asked, made = (z[:count, 0].flatten().tolist() for z in (self.displayed, self.readout))
@@ -84,6 +91,12 @@ def of_tokens(task: Displayed | OneHot, learner: Learner, tokens: Tensor) -> Rec
     return Recovered(
         exact, attention.double(), task.weights(exact), readout.double(), task.readout(exact)
     )
+
+
+def in_standard_errors(worse: Tensor, better: Tensor) -> float:
+    """The mean of worse - better over sequences, divided by its standard error."""
+    gain = worse - better
+    return (gain.mean() / gain.std() * len(gain) ** 0.5).item()
 
 
 def cell(seen: str, shown: bool, name: str, found: Sequence[float], **more: Any) -> dict[str, Any]:
