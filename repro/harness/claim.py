@@ -251,15 +251,19 @@ class Claim:
         """A printed cell of a table or figure beside ours, and how they compare.
 
         `ours` None: not run. It matches within `tolerance`, or without one if both are exact and
-        equal. `order`: whether the comparison that the paper draws from the cell came out. No
-        outcome is red: the verdict of the table is made of them.
+        equal. `order`: whether the comparison that the paper draws from the cell came out, which is
+        all that words can say at another size than the printed one. No outcome is red: the verdict
+        of the table is made of them.
         """
+        outcome = checks.outcome(paper, ours, tolerance and tolerance.value, order)
+        if outcome == "matches" and isinstance(paper, str) and run_size not in ("", printed_size):
+            outcome = "same order"
         cell = Cell(
             row=row,
             column=column,
             paper=files.plain(paper),
             ours=files.plain(ours),
-            outcome=checks.outcome(paper, ours, tolerance and tolerance.value, order),
+            outcome=outcome,
             tolerance=tolerance.sources if tolerance else (),
             printed_size=printed_size,
             run_size=run_size,
