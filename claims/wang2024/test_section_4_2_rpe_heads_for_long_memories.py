@@ -20,8 +20,6 @@ Controls: T heads, or T + 1 with the exponents of the proof, are no better than 
 
 Not checked: the heads that a whole network needs for a target (5). Its feed-forward layers can only
 reduce them.
-
-Reading: the number of heads for a given accuracy, as a function of T.
 """
 
 import math
@@ -56,6 +54,16 @@ def test_heads_for_which_the_bound_is_small(rpe, n, T, later, value, claim):
     least = [flint.arb(budgets.extraction(rpe, [[t]], 1, n)).root(n) for t in (T, later)]
     growth = claim.measured("H(later) / H(T)", float(least[1] / least[0]), equation="4.1", n=n)
     growth.within(value, rounding_error(1e-14 * value, "16 digits by hand"))
+
+
+@pytest.mark.certified
+def test_the_bound_with_so_many_heads(claim):
+    """lin, n = 1, T = 100, 4 heads: e^2 / 4. log, n = 2, T = 10, 3 heads: 10^3.03 / 3^2."""
+    by_hand = (("lin", 1, 100, 4, 1.847264024732663), ("log", 2, 10, 3, 119.0577005819562))
+    for rpe, n, T, H, stated in by_hand:
+        bound = float(budgets.extraction(rpe, [[T]], H, n))
+        found = claim.measured("E_Attn / C(n)", bound, equation="4.1", rpe=rpe, n=n, T=T, H=H)
+        found.within(stated, rounding_error(1e-14 * stated, "16 digits by hand"))
 
 
 @pytest.mark.parametrize("accuracy", BASES, ids="error={}".format)
