@@ -11,7 +11,8 @@ Here it is seen at work: the error of the model with q blocks, in rationals and 
 kink, Runge's function, a smooth function and a function of two variables, against the best
 polynomial of degree q, certified from both sides: no readout of the blocks of Theorem 3.5 can be
 better. The errors have the rates and constants of approximation theory, and in float64 they end
-where round-off, within its derived bound, passes them. Controls: the number of blocks stays 8; f has a jump.
+where round-off, within its derived bound, passes them. Controls: the number of blocks stays 8; f
+has a jump.
 
 Not checked: more than two variables in numbers. Neither attention nor many blocks are needed for
 density: one block with W^V = 0 is a shallow ReLU network, and it equals the kink exactly.
