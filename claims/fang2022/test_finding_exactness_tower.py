@@ -12,8 +12,8 @@ float32 the stored t^5 is off by more than 0.1 in the root mean square.
 Checked: C - Q is 0 as a polynomial in x and in rationals. In balls of 200 bits, with irrational
 directions and x, its enclosure contains 0. In float64, float32 and bfloat16 the error is within the
 derived recursion, for all three lifts, and not below half a step of the numbers at the last lift;
-it grows like B^(q-2) for the printed M and not at all for the roomy one. The recursion is worked out
-by hand at eleven points. The largest B that each type carries to 1 %, against
+it grows like B^(q-2) for the printed M and not at all for the roomy one. The recursion is worked
+out by hand at eleven points. The largest B that each type carries to 1 %, against
 (0.01/2u)^(1/(q-2)).
 Controls: the printed M with B < 1, where another token wins, is off by half of t^q and more.
 
