@@ -10,8 +10,9 @@ Checked: the step that is special to this paper, C^q = Q on the cube, is Theorem
 Here it is seen at work: the error of the model with q blocks, in rationals and in float64, for a
 kink, Runge's function, a smooth function and a function of two variables, against the best
 polynomial of degree q, certified from both sides: no readout of the blocks of Theorem 3.5 can be
-better. The errors fall as approximation theory predicts, and in float64 until the predicted
-round-off passes them. Controls: the number of blocks stays 8; f has a jump.
+better. The errors have the rates and constants of approximation theory, and in float64 they end
+where round-off, within its derived bound, passes them. Controls: the number of blocks stays 8; f
+has a jump.
 
 Not checked: more than two variables in numbers. Neither attention nor many blocks are needed for
 density: one block with W^V = 0 is a shallow ReLU network, and it equals the kink exactly.

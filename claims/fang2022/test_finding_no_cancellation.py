@@ -106,6 +106,8 @@ def test_the_bound_and_an_error_near_it_worked_out_by_hand(claim):
         built = [block.W_Q[1, 1] for block in blocks_of(kind, 4, "10")[0]]
         found = claim.measured("2M²", built, equation="M = B^(i−1), or M² = B^i", lifts=kind, B=10)
         found.equals(exact.rationals(lifts).tolist())
+    floor = tower.error_floor(torch.tensor([0.5, 0.75]), 3, 2.0**22)  # t³ = 8/64, 27/64; step 1/2
+    claim.measured("floor, in 64ths", round(64 * floor), equation="half a step, 16/64").equals(8)
     t = torch.full((1, N), 193 / 256, dtype=torch.bfloat16, device=claim.device)
     for kind, stored in (("doubling", 2797755455), ("single", 650271807)):
         error = errors(kind, 5, "1", t)[0].max() * 2**40

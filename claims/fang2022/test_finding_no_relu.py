@@ -80,11 +80,27 @@ def test_floating_point_error_within_the_bound_of_the_lemma(M, dtype, claim):
     x, y = torch.tensor(factors, device=claim.device).to(getattr(torch, dtype))
     block = block_for(4, 3, roundoff.rounded(M, dtype))
     found = multiplication.floating_error(block, x, y, sign=1)
-    bound = multiplication.roundoff_bound(M, dtype)
+    u, rounded = roundoff.unit(dtype), roundoff.rounded(M, dtype)
     error = claim.measured(ERROR, found, equation="fl(xy + G) − G")
-    error.at_most(rounding_error(bound, "4uM²(1+2u), derived above multiplication.roundoff_bound"))
-    floor = multiplication.roundoff_floor(M, x[:100], y[:100])
-    error.at_least(rounding_error(floor, "a ≥ 2M² where xy > 0: multiples of its spacing"))
+    why = "4uM²(1+2u), M as rounded, derived above multiplication.roundoff_bound"
+    error.at_most(rounding_error(4 * u * rounded**2 * (1 + 2 * u), why))
+
+
+@pytest.mark.exact
+def test_half_a_step_is_lost_worked_out_by_hand(claim):
+    """M = 3 in float32: G = 18 lies in [16, 32), where numbers are 2^-19 apart. Of xy = 2^-20, the
+    half of that, nothing is left or too much by half; 3 2^-19 is stored as it is. b_2 is -18.
+    """
+    import torch
+
+    block = block_for(2, 3, 3)
+    claim.measured("b_2", block.b_2[models.Layout(2, 3).slot(3)], equation="b₂ = −2M²").equals(-18)
+    x, y = torch.tensor([[2.0**-10, 3 * 2.0**-10], [2.0**-10, 2.0**-9]])
+    stored = exact.rationals(multiplication.stored(block.to(x.dtype), x, y).tolist()) * 2**20
+    found = claim.measured("stored xy", stored.tolist(), equation="xy = 1, 6", times="2^20")
+    found.equals(exact.rationals([0, 6]).tolist())
+    error = exact.rational(multiplication.floating_error(block, x, y, sign=1)) * 2**20
+    claim.measured(ERROR, error, equation="half a step", times="2^20").equals(1)
 
 
 @pytest.mark.parametrize(("d", "q"), [(1, 4), (2, 3)], ids=["d=1-q=4", "d=2-q=3"])

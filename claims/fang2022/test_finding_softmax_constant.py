@@ -118,6 +118,20 @@ def random_model(rng, d, n, q, B):
 
 
 @pytest.mark.exact
+def test_four_printed_blocks_worked_out_by_hand(claim):
+    """M = B, B, B², B³ and B = 3/2: 2M² = 9/2, 9/2, 81/8, 729/32, and 1 less is stored in
+    both tokens, t = 1 and -1, by weights (1 + α²) over their sum.
+    """
+    rows, t = models.Layout(2, 4), exact.rationals([1, -1])
+    blocks = powers.power_blocks(2, 4, powers.printed(4, exact.rational("3/2")))
+    slots = powers.tokens_after(blocks, rows, t, attend=normalised)[3:7]
+    held = claim.measured("slots", slots.tolist(), equation=CONSTANT, B="3/2")
+    held.equals(exact.rationals([[G, G] for G in HELD]).tolist())
+    lifts = claim.measured("2M²", [b.W_Q[1, 1] for b in blocks], equation="M = B, B, B², B³")
+    lifts.equals(exact.rationals(["9/2", "9/2", "81/8", "729/32"]).tolist())
+
+
+@pytest.mark.exact
 def test_the_whole_model_with_normalised_attention_is_affine(claim):
     """C(x+h) - 2 C(x) + C(x-h) = 0 for all beta, b, F; and slot i holds 2M_i^2 - 1."""
 

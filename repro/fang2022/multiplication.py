@@ -14,7 +14,6 @@ The proof, in its own order:
 4. a - 2 sigma(a) + 2 sigma(-a) = -a for every a, and -a + G = -x_i y_i.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -90,9 +89,9 @@ def roundoff_floor(M: float, x: Tensor, y: Tensor) -> float:
     Then a >= G, and what is stored is a difference of G and a: a multiple of the spacing at G. The
     largest distance of xy from such multiples is near to half of it, between u M^2 and 2 u M^2.
     """
-    products = (rationals(part.double().cpu().numpy()) for part in (x, y))
+    one, other = (rationals(part.double().cpu().numpy()) for part in (x, y))
     step = roundoff.spacing(2 * M * M, x.dtype)
-    return roundoff.least_error((p for p in math.prod(products).ravel() if p > 0), step)
+    return roundoff.least_error((p for p in (one * other).ravel() if p > 0), step)
 
 
 def stored(block: Block, x: Array, y: Array, **branch: Any) -> Array:

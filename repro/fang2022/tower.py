@@ -38,13 +38,13 @@ CARRIED = 1e-2  # relative error of t^q up to which a type "carries" (B, q)
 def error_bound(dtype: torch.dtype | str, B: Any, q: int, lifts: powers.Lifts) -> float:
     """e_q / B^q: the largest error of the stored t^q, relative to the largest t^q."""
     u, exact = rational(roundoff.unit(dtype)), rational(B)  # in float64 1 + u would be 1
-    e, power = 0 * u, 0 * u + 1
+    e, power = 0, 1
     for i, G in enumerate(map(rational, lifts(q, exact)), 1):
         A = power + e
         P = (1 + u) * exact * A
         R = 0 if 2 * P <= G else P + u * (P + G)
         W = P + exact * e if i % 2 else 2 * P
-        E = max(0 * u, W + 2 * u * (P + G) - G) if i > 1 else 0
+        E = max(0, W + 2 * u * (P + G) - G) if i > 1 else 0
         e = exact * e + u * (exact * A + P + G + R) + E
         power *= exact
     try:
