@@ -112,6 +112,22 @@ def test_printed_the_infimum_discerns_no_targets(claim):
     )
 
 
+@pytest.mark.certified
+def test_both_bounds_of_the_product_by_hand(claim):
+    """(a) 4 sqrt2 3 / (2 pi^2/6) and 4 sqrt2 / (3 pi^4/90). (b) log 2 / 4 times 2 (1 + 2 4/pi), and
+    log 2 / 10 times the root of 3 (1 + 2 10/pi)."""
+    pi, root, log = flint.arb.pi(), flint.arb(2).sqrt(), flint.arb(2).log()
+    for name, found, by_hand in (
+        ("(a), α = 2", complexity.joint_floor(3, 2, 2), 36 * root / pi**2),
+        ("(a), α = 4", complexity.joint_floor(1, 3, 4), 120 * root / pi**4),
+        ("(b), α = 1", complexity.narrow("1/4", 2, 1), log / 2 * (1 + 8 / pi)),
+        ("(b), α = 1/2", complexity.narrow("1/10", 3, "1/2"), log / 10 * (3 + 60 / pi).sqrt()),
+    ):
+        claim.measured("bound over hand", found / by_hand, equation="(12), (15)", of=name).within(
+            1, theorem(flint.fmpq(1, 10**12), "worked out by hand; 1e-12 for balls")
+        )
+
+
 def least_lipschitz(form):
     """K_F is at least this: four places 0 and four places 1, where H_4 = 0 and H_5 = 1."""
     z = exact.rationals([[0]] * (TAU // 2) + [[1]] * (TAU // 2))

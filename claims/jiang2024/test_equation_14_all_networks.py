@@ -23,8 +23,8 @@ import flint
 import numpy as np
 import pytest
 
-from repro.bounds import chosen, theorem
-from repro.jiang2024 import affine_networks, complexity, couplings, model, rate
+from repro.bounds import rounding_error, theorem
+from repro.jiang2024 import affine_networks, complexity, couplings, model
 from repro.numerics import exact
 
 KS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -72,22 +72,29 @@ def largest_errors(k, w):
     import torch
 
     coupling = couplings.Coupling(couplings.powers(2, k), "cos")
+
+    def waves(x):
+        return torch.cat([coupling.queries(x), coupling.keys(x)], dim=-1)
+
+    knots = torch.arange(w + 1, dtype=torch.float64)[:, None] / w
     x = torch.linspace(0, 1, 8 * w + 1, dtype=torch.float64)[:, None]
-    kept = exact.vector([flint.fmpq(1)] * k)
-    waves = rate.truncated(coupling, kept, x)
-    layer = rate.interpolated(waves, w)
-    return (layer.f(x) - waves.f(x)).abs().amax(0)[: 2 * k]
+    layer = complexity.interpolant(waves(knots).mT)
+    return (layer(x) - waves(x)).abs().amax(0)
 
 
 @pytest.mark.construct
 def test_one_layer_pays_the_bill_of_all_pairs(claim):
-    """The 2k waves share w neurons: their errors sum to C_2 / w^2 at most, and to 0.9 of it."""
+    """The 2k waves share w neurons: their errors sum to C_2 / w^2 at most. The middle of some cell
+    is within z = pi i / w of a crest: the error there is sqrt2 (1 - cos z) cos z at least."""
     k, w = 8, 512
     total = largest_errors(k, w).sum().item()
     bill = float(complexity.C_2(complexity.INTERPOLATION, k)) / w**2
     summed = claim.measured("sum of the errors of all waves", total, equation="(14)", k=k, w=w)
-    summed.at_most(theorem(bill + 1e-10, "(13) for each; rounding is below 1e-10"))
-    summed.at_least(chosen(0.9 * bill, "with one wave of each pair free, half of it would do"))
+    rounded = rounding_error(1e-10, "16 layers of 512 products below 4√2 (2π 8)²/512, 1e-11 in all")
+    summed.at_most(theorem(bill, "(13) for each") + rounded)
+    cosines = [math.cos(math.pi * i / w) for i in range(1, k + 1)]
+    least = 2 * math.sqrt(2) * sum((1 - c) * c for c in cosines)
+    summed.at_least(theorem(least - 1e-10, "the middles of cells, on the grid; 1e-10 for rounding"))
 
 
 @pytest.mark.certified
@@ -153,15 +160,17 @@ def test_what_is_forgotten_is_not_small(claim):
     claim.record("floor", floor)
     claim.record("best", best)
     claim.record("constant", constant)
-    paid = affine_networks.affine_complexity(N, "1/100000")
-    claim.measured("C_FF(f)", paid, equation="(14)").at_most(
-        theorem(flint.fmpq(2, 1000), "eps 2π²N²/8")
-    )
+    pi, tiny = flint.arb.pi(), theorem(flint.fmpq(1, 10**12), "worked out by hand; balls")
+    for waves, eps, by_hand in ((N, "1/100000", 16 * pi**2 / 10**5), (3, "1/2", 9 * pi**2 / 8)):
+        paid = affine_networks.affine_complexity(waves, eps)
+        claim.measured("C_FF(f), ε (2πN)²/16", paid, equation="(14)", N=waves).within(by_hand, tiny)
+    at_floor = affine_networks.affine_floor(N) * 16 * pi / 7
+    claim.measured("floor, of 7/16π", at_floor, equation="(14)", N=N).within(1, tiny)
     claim.measured("least mean error of affine networks", best, equation="(14)").at_least(
         theorem(floor, "affine_networks.py: midpoints of a concave wave exceed its area")
     )
     claim.measured("least mean error over the floor", best / floor, equation="(14)").at_most(
-        chosen(1.06, "a constant has 8/7: the search gained on it and is near the floor")
+        theorem(8 / 7, "the constant 1/4, an affine network, has 1/(2π)")
     )
 
 
@@ -183,6 +192,8 @@ def test_control_without_the_keys_the_bill_is_too_small(claim):
     k, w = 8, 512
     half = float(complexity.C_2(complexity.INTERPOLATION, k)) / 2 / w**2
     total = largest_errors(k, w).sum().item()
-    claim.measured("sum of the errors of all waves", total, equation="(14)", k=k, w=w).at_least(
-        chosen(1.8 * half, "without the ψ_i the bill is half; the factor tends to 2 for large w")
+    claim.measured(
+        "errors of all waves over this bill", total / half, equation="(14)", w=w
+    ).at_least(
+        theorem(2 - 4 * (math.pi * k / w) ** 2, "2 (1 − cos z) cos z / (z²/2) > 2 − 2z², z = πk/w")
     )

@@ -101,6 +101,9 @@ def test_printed_infimum_never_exceeds_one(claim):
     error = sum(abs(whole - cut))
     summed = claim.measured("summed error of the truncation", error, equation="(17)")
     summed.equals(flint.fmpq(K, 130))
+    for t, by_hand in enumerate((flint.fmpq(102400, 2113), flint.fmpq(660, 13))):
+        at = {"equation": "(8)", "t": t + 1}  # 100/(1 + b^2) and 100 b/(1 + b)
+        claim.measured("H_t", whole[t], **at).equals(by_hand)
     bound = 8 * flint.arb(b).log()  # tau^2 C_1
     claim.counterexample(
         "C_0 is at least K_F |f| (sup |ψ| + |φ|)",

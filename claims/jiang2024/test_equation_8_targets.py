@@ -92,6 +92,11 @@ def test_a_function_of_the_query_changes_nothing(claim):
     claim.for_all("outputs that differ", cases, differ, equation="(8)", examples=examples)
 
 
+def relu_network(net, x):
+    hidden = np.maximum(x @ net.W_1.T + net.b_1, exact.rationals([0]))
+    return hidden @ net.W_2.T + net.b_2
+
+
 @pytest.mark.exact
 def test_a_transformer_is_a_target(claim):
     """rho and f are written by hand from the weights; the two forward passes agree."""
@@ -101,11 +106,16 @@ def test_a_transformer_is_a_target(claim):
         net = networks.drawn(rng, 2, 3, 2, 2)
         x = networks.tokens(rng, 4, 2)
 
+        def f(x):
+            return relu_network(net.f, x)
+
         def rho(u, v):
-            q, k = net.f(u) @ net.W_Q.T, net.f(v) @ net.W_K.T
+            q, k = f(u) @ net.W_Q.T, f(v) @ net.W_K.T
             return q @ k.T
 
-        by_hand = model.Target(lambda z: net.F(z)[..., 0], lambda x: net.f(x) @ net.W_V.T, rho)
+        by_hand = model.Target(
+            lambda z: relu_network(net.F, z)[..., 0], lambda x: f(x) @ net.W_V.T, rho
+        )
         return int((by_hand(x) != net.transformer()(x)).sum())
 
     seeds, examples = st.integers(0, 2**32 - 1), claim.at_scale(smoke=20, laptop=100, paper=2000)

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, stderr, theorem
+from repro.bounds import stderr, theorem
 from repro.jiang2024 import couplings, logit_floor, rate
 from repro.jiang2024.pictures import rate as pictures
 from repro.numerics import exact, lowrank
@@ -86,31 +86,58 @@ def test_ridge_is_within_the_factor_of_the_floor(claim):
     claim.for_all(name, cases(), wrong, equation=at, examples=examples)
 
 
+@pytest.mark.exact
+def test_corrections_and_bounds_by_hand(claim):
+    """4, 2, 1 and tau = 2, m = 1: 4 + 3/(1 + 3/2), with the trace 4 + 3; kept 3 leaves 1, 2, 1,
+    which costs 3/2 6 + 4^2. S = 3, T = 5, m = 2, tau = 5: 4 (5 + 9/6). Bounds: 3/2 (1/3 + 1)/4^3
+    and 3/2 3^2 (1/5 + 1/4)/4^5; an eighth of 8 (3 2)^2."""
+    sigma = exact.rationals([4, 2, 1])
+    for name, found, by_hand in (
+        ("ridge", rate.ridge(sigma, 1, 2)[0], (26, 5)),
+        ("trace, m = 1", rate.trace(sigma, 1)[0], (7, 1)),
+        ("trace, m = 2", rate.trace(sigma, 2)[1], (5, 2)),
+        ("row", rate.row_error(sigma, sigma[:1] - 1, 2, "sin"), (25, 1)),
+        ("row, cosines", rate.row_error(sigma, sigma[:1] - 1, 2, "cos"), (9, 1)),
+        ("floor", logit_floor.row_floor(flint.fmpq(3), 5, 2, 5), (26, 1)),
+        ("bound of the outputs", rate.mean_square_bound(flint.fmpq(8), 3, 2), (36, 1)),
+    ):
+        value = claim.measured("value by hand", found, equation="(46), repaired", of=name)
+        value.equals(flint.fmpq(*by_hand))
+    for args, by_hand in (((2, 4, 2), (1, 32)), ((3, 4, 2, 3), (243, 40960))):
+        bound = rate.ridge_bound(*args) / flint.fmpq(*by_hand)
+        claim.measured("bound of a row over hand", bound, equation="(46), repaired").within(
+            1, theorem(flint.fmpq(1, 10**12), "worked out by hand; 1e-12 for balls")
+        )
+
+
 @alphas
 @pytest.mark.certified
-def test_bound_and_exponent_for_infinite_rank(alpha, claim):
-    """In balls: cost <= bound for m = 1, ..., 2^20; from 2^16 on the exponents are 2 alpha - 1 for
-    ridge, trace and floor, and 2 alpha - 2 without a correction."""
-    c, costs = TAU - flint.fmpq(1, 2), {}
-    for m in (1, 2, 4, 16, 128, 2**16, 2**20):
+def test_bound_exponent_and_constant_for_infinite_rank(alpha, claim):
+    """In balls: cost <= bound for m = 1, ..., 2^20. S_m and T_m lie between integrals from m + 1
+    and from m: costs over their power, 2 alpha - 1 for ridge, trace and floor, 2 alpha - 2 without
+    a correction, tend to these constants, from m = 64 to 2^20."""
+    c, a = TAU - flint.fmpq(1, 2), exact.rational(alpha)
+    p, one = 2 * a - 1, 1 / (a - 1) ** 2
+    for m in (1, 2, 4, 16, 64, 2**12, 2**20):
         S, T = couplings.infinite_tails(alpha, m)
-        costs[m] = {
-            "ridge": logit_floor.least_cost(S, T, m, c),
-            "trace": c * (T + S**2 / m),
-            "floor": logit_floor.row_floor(S, T, m, TAU),
-            "plain": c * T + S**2,
-        }
-        bound = rate.ridge_bound(alpha, m, TAU)
-        claim.measured(ROW, costs[m]["ridge"], equation="(46), repaired", m=m).at_most(
-            theorem(bound, "integrals for S_m and T_m")
+        ridge = logit_floor.least_cost(S, T, m, c)
+        claim.measured(ROW, ridge, equation="(46), repaired", m=m).at_most(
+            theorem(rate.ridge_bound(alpha, m, TAU), "integrals for S_m and T_m")
         )
-    two = 2 * exact.rational(alpha)
-    for kind in ("ridge", "trace", "floor", "plain"):
-        exponent = two - 2 if kind == "plain" else two - 1
-        found = (costs[2**16][kind] / costs[2**20][kind]).log() / flint.arb(16).log()
-        near = chosen(flint.fmpq(1, 1000), "terms c/m and 1/m are below 3e-4 from 2^16 on")
-        slope = claim.measured("exponent", found, equation="2α − 1 or 2α − 2", kind=kind)
-        slope.within(exponent, near)
+        if m < 64:
+            continue
+        steps = (flint.arb(m) / (m + 1)) ** flint.arb(p) * m / (m + c)
+        for kind, cost, constant, power, more in (
+            ("ridge", ridge, c * (1 / p + one), p, 0),
+            ("trace", c * (T + S * S / m), c * (1 / p + one), p, 0),
+            ("floor", logit_floor.row_floor(S, T, m, TAU), (TAU - 1) * (1 / p + one), p, 0),
+            ("plain", c * T + S * S, one, p - 1, c / p / one / m),
+        ):
+            over = cost * flint.arb(m) ** flint.arb(power) / constant
+            at = {"equation": "2α − 1 or 2α − 2", "kind": kind, "m": m}
+            ratio = claim.measured("cost over its power and constant", over, **at)
+            ratio.at_most(theorem(1 + more, "integrals from m, m + c ≥ m"))
+            ratio.at_least(theorem(steps, "integrals from m + 1, and m/(m + c)"))
 
 
 @pytest.mark.best_in_class
@@ -128,12 +155,9 @@ def test_least_squares_over_all_couplings_ends_between_floor_and_ridge(claim):
             at = {"equation": "logit_floor.py", "alpha": alpha, "m": m}
             found = claim.measured("best found over floor", best, **at)
             found.at_least(theorem(1 - 1e-9, "logit_floor.py; 1e-9 for rounding"))
-            found.at_most(chosen(ridge, "least squares, over more couplings, is no worse"))
+            found.at_most(theorem(most, "the best has this at most; rate.py, 3, logit_floor.py"))
             claim.measured("ridge over floor", ridge, **at).at_most(
                 theorem(most, "logit_floor.py: 1 + 1/(2τ − 2)")
-            )
-            claim.measured("worst over best start", curves["worst"][k] / best, **at).at_most(
-                chosen(1 + 1e-5, "one minimum: starts differ by no more than where a fit stops")
             )
     ends = {name: (curve[0], curve[-1]) for name, curve in panels["2"].items()}
     claim.figure(
@@ -198,5 +222,5 @@ def test_control_other_corrections_exceed_the_factor(kind, m, claim):
     cost = c * T + S**2 if kind == "plain" else c * (T + S**2 / m)
     over = cost / logit_floor.row_floor(S, T, m, TAU)
     claim.measured("cost over floor", over, equation="factor 1 + 1/(2τ − 2)", m=m).at_least(
-        chosen(2, "the ridge is below 1 + 1/30 there; twice the floor is no rounding matter")
+        theorem(1 + flint.fmpq(1, 2 * TAU - 2), "the factor, which the ridge is within")
     )

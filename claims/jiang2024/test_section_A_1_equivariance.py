@@ -84,16 +84,17 @@ def test_all_permutations_of_four_tokens_for_a_target_of_form_8(sigma, claim):
 
 
 def test_control_encoded_positions_break_it(claim):
-    """Tokens (x, t), logits t x(s) log 2, values x: outputs 2/3 and 4/5 for (0, 1) and (1, 0)."""
+    """Tokens (x, t), logits t (x(s) log 2 + s log 3), values x. For (0, 1) the powers are 3 and 18:
+    18/21 and 18^2/(3^2 + 18^2); for (1, 0) they are 6 and 9, and the first output is 6/15."""
     W_Q, W_V = exact.rationals([[0, 1]]), exact.rationals([[1, 0]])
-    W_K = np.array([[logarithms.Log(2), 0]], dtype=object)
+    W_K = np.array([[logarithms.Log(2), logarithms.Log(3)]], dtype=object)
     H = model.Transformer(lambda x: x, W_Q, W_K, W_V, lambda z: z[..., 0])
     x = exact.rationals([0, 1])[:, None]
     encode = encodings.appended
     before, after = H(encode(x)), H(encode(x[::-1]))
-    claim.measured("outputs", [str(y) for y in before], equation="(5)").equals(["2/3", "4/5"])
+    claim.measured("outputs", [str(y) for y in before], equation="(5)").equals(["6/7", "36/37"])
     claim.measured("difference", abs(after[0] - before[1]), equation="(7)").at_least(
-        theorem(exact.rational("2/15"), "4/5 − 2/3, by hand")
+        theorem(exact.rational("106/185"), "36/37 − 2/5, by hand")
     )
 
 

@@ -218,12 +218,11 @@ def sampled_errors(
 
     7. Slopes to expect, sigma_i = i^-alpha. With M = m + 1/2, by the midpoint rule and up to
     factors 1 + O(m^-2), T_m is M^(1 - 2 alpha) / (2 alpha - 1) and S_m is M^(1 - alpha) / (alpha -
-    1): so slopes are fitted against M. The ridge has one more factor, 1 - (c - 1/2) / (m + c):
-    beyond m = 2c the intervals of numerics/rates.py allow for it. Plain truncation is off by
-    S_m ~ m^(1 - alpha) on the diagonal, and softmax, of which this is the first order, adds a
-    factor 1 + O(S_m). In L1, by Abel's summation, |delta| <= m^-alpha / |sin pi(u - v)| and the
-    like, whose mean, cut off at S_m, is of order m^-alpha log m; Cauchy's inequality has
-    m^-(alpha - 1/2).
+    1). The ridge has one more factor, 1 - (c - 1/2) / (m + c), which is near 1 beyond m = 2c. Plain
+    truncation is off by S_m ~ m^(1 - alpha) on the diagonal, and softmax, of which this is the
+    first order, adds a factor 1 + O(S_m). In L1, by Abel's summation, |delta| <= m^-alpha / |sin
+    pi(u - v)| and the like, whose mean, cut off at S_m, is of order m^-alpha log m; Cauchy's
+    inequality has m^-(alpha - 1/2).
     """
     draws, tau, seed = tokens
     rho, found = endless(alpha, ms[-1], key), {}
