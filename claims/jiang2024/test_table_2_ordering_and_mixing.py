@@ -307,9 +307,6 @@ def test_filters_of_mixed_signs_hurt_the_transformer_and_those_of_one_sign_do_no
     )
 
 
-# --- the table -----------------------------------------------------------------------------------
-
-
 @pytest.mark.train
 def test_neither_is_always_better(claim):
     """All cells; the RNN is better on convolutions, the Transformer on the exchanged order."""
