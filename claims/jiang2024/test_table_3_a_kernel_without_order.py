@@ -172,10 +172,14 @@ def test_a_constant_by_hand(claim):
     claim.measured("best convolution", best, equation="Table 3, permuted").equals([1, 1])
     floor = ordering.floor(M, "free")
     claim.measured(f"least {ERROR}", floor, equation="Table 3, permuted").equals(Fraction(1, 8))
-    found = linear_tasks.error_of_a_constant(np.array([[1.0, 0.0], [2.0, 1.0]]))
-    claim.measured("best constant, one kernel", found, equation="Table 3").within(
-        0.5, rounding_error(2**-50, "six operations on numbers below 8")
-    )
+    few, of = rounding_error(2**-50, "a few operations on numbers below 8"), linear_tasks
+    found = of.error_of_a_constant(np.array([[1.0, 0.0], [2.0, 1.0]]))
+    claim.measured("best constant, one kernel", found, equation="Table 3").within(0.5, few)
+    # without places: of the others (1, 3), (2, 2), (0, 4) the squared distances from their mean
+    found = of.floor_without_places(np.array([[9.0, 1, 3], [2, 9, 2], [0, 4, 9]]))
+    claim.measured("floor without places", found, equation="Table 3").within((2 + 8) / 36, few)
+    outputs = of.LinearTask(of.Uniform(0)).outputs
+    claim.measured("numbers in one output", outputs, equation="(75)").equals(1)
 
 
 # --- trained networks ----------------------------------------------------------------------------
