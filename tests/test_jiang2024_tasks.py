@@ -223,3 +223,18 @@ def test_networks_are_looked_at_where_they_are_judged():
     given = spec(tasks.Nearest())
     judged = learner.batch(given, -2, learner.JUDGED)[0].double()
     assert torch.equal(recovery.judged(given).tokens, judged)
+
+
+def test_recovery_sequence_by_sequence():
+    """Variations 1/2 and 0; square of the readout's error 4; then of the first row alone."""
+    result = recovered([[0.5, 0.5], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]], readout=2.0)
+    found = result.by_sequence()
+    assert [z.tolist() for z in found.values()] == [[0.25], [4.0]]
+    first = result.by_sequence(torch.tensor([[True, False]]))
+    assert [z.tolist() for z in first.values()] == [[0.5], [4.0]]
+
+
+def test_a_gain_in_its_standard_errors():
+    """Gains 1 and 3: the mean 2, the deviation sqrt2, its standard error 1."""
+    worse, better = torch.tensor([2.0, 5.0]), torch.tensor([1.0, 2.0])
+    assert recovery.in_standard_errors(worse, better) == pytest.approx(2.0)

@@ -74,6 +74,27 @@ def test_every_green_point_finds_its_red_point(claim):
     )
 
 
+@pytest.mark.exact
+def test_the_task_by_hand(claim):
+    """u = (0, 0), (5, 1), v = (5, 0), (4, 4): distances 25, 32 and 1, 10 squared. Inputs fill
+    [-1, 1]: 200 draws of 24 numbers leave no tenth of it empty."""
+    import torch
+
+    task = tasks.Nearest(tau=2)
+    x = torch.tensor([[0, 0, 5, 0], [5, 1, 4, 4]], dtype=torch.float64)
+    drawn = tasks.Nearest().draw(torch.Generator().manual_seed(claim.seed("inputs")), 200)
+    filled = torch.histc(drawn, 10, -1, 1).int()
+    for name, found, expected in (
+        ("weights", task.weights(x).int().tolist(), [[1, 0], [1, 0]]),
+        ("outputs", task.wanted(x).int().tolist(), [[5, 0], [5, 0]]),
+        ("readout", task.readout(x).int().tolist(), [[5, 0], [4, 4]]),
+        ("shape of inputs", list(drawn.shape), [200, 6, 4]),
+        ("numbers in [−1, 1]", int(filled.sum()), 4800),
+        ("tenths without one", int((filled == 0).sum()), 0),
+    ):
+        claim.measured(name, found, equation="(54), (55)").equals(expected)
+
+
 def with_a_gap(result):
     """Rows whose second nearest point is farther than the nearest by more than GAP."""
     two = tasks.Nearest().distances(result.tokens, result.tokens).sort(-1).values

@@ -80,6 +80,40 @@ def size(claim):
     return {"printed_size": "10 tokens", "run_size": f"{gravity(claim).length} tokens"}
 
 
+@pytest.mark.exact
+def test_the_task_by_hand(claim):
+    """Points (3, 0), (0, 4) with masses 1, 3, then (6, 8), (0, 0) with 1, 1: centres (3/4, 3) and
+    (3, 4), 16 times the squares of whose norms are 9 + 144 and 400; points have norms 3, 4, 10, 0.
+    Length 7: segments of 6, or of 2 and 3, or 3 and 2. Inputs fill [-1, 1], masses [1/10, 1]."""
+    import torch
+
+    plain, none = tasks.Gravity(length=6), [0, 0, 0]
+    masses = [none, [3, 0, 1], [0, 4, 3], none, [6, 8, 1], [0, 0, 1]]
+    flags = plain.flags([(2, 2)])[0]
+    told = tasks.OneHot(plain, columns=1, size=3)
+    x = told.coded(plain.tokens(torch.tensor(masses).double(), flags))
+    squares = (told.wanted(x)[:, 0] ** 2 * 16).round().int().tolist()
+    seven = tasks.Gravity(length=7)
+    drawn = seven.draw(torch.Generator().manual_seed(claim.seed("inputs")), 300)
+    points = drawn[drawn[..., 3] == 0]
+    filled = torch.histc(points[:, :2], 10, -1, 1), torch.histc(points[:, 2], 9, 0.1, 1)
+    for name, found, expected in (
+        ("flags", flags.int().tolist(), [1, 0, 0, 1, 0, 0]),
+        ("four times row 0", (4 * told.weights(x)[0]).int().tolist(), [0, 1, 3, 0, 0, 0]),
+        ("row 4", told.weights(x)[4].int().tolist(), [0, 0, 0, 0, 1, 0]),
+        ("16 y²", squares, [9 + 144, 144, 256, 400, 1600, 0]),
+        ("readout", told.readout(x)[:, 0].int().tolist(), [0, 3, 4, 0, 10, 0]),
+        ("label, coded", x[:, -3:].argmax(-1).tolist(), [0, 0, 0, 1, 1, 1]),
+        ("label, back", told.plain(x)[:, -1].int().tolist(), [0, 0, 0, 1, 1, 1]),
+        ("layouts", sorted(seven.layouts(7)), [(2, 3), (3, 2), (6,)]),
+        ("points drawn", sum(int(z.sum()) for z in filled), 3 * len(points)),
+        ("parts without one", sum(int((z == 0).sum()) for z in filled), 0),
+        ("carried by flags", int(drawn[drawn[..., 3] == 1][:, :3].count_nonzero()), 0),
+        ("sizes", [told.inputs, told.outputs], [4 + 3, 1]),
+    ):
+        claim.measured(name, found, equation="(58)-(62)").equals(expected)
+
+
 def rows_near(claim, name, mask, most, seen):
     """Total variation and argmax of some rows, for every seed; the first is checked."""
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))

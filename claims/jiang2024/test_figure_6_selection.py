@@ -50,6 +50,33 @@ def trained(claim, spec):
     return recovery.judged(spec, claim.train(spec, learner.train).outcome)
 
 
+@pytest.mark.exact
+def test_the_task_by_hand(claim):
+    """(66) with v_t = (t, -t): y(0) = (4 + 5 + 5)/3, y(1) = 4, y(4) = (0 + 3 + 7)/3, each times 3.
+    Token 2, coded: v, indices 1, 1, 7 and its own, 2, as unit vectors of length 8. Inputs: v fills
+    [-1, 1], every index is drawn."""
+    import torch
+
+    told, t = one_hot(), torch.arange(8).double()
+    s = torch.tensor(tasks.PRINTED_SELECTION).double()
+    x = told.coded(told.task.tokens(torch.stack([t, -t], 1), s))
+    ones = x[2, 2:].nonzero()[:, 0].tolist()
+    drawn = told.task.draw(torch.Generator().manual_seed(claim.seed("inputs")), 100)
+    filled = torch.histc(drawn[..., :2], 10, -1, 1).int()
+    for name, found, expected in (
+        ("three times row 0", (3 * told.weights(x)[0]).int().tolist(), [0, 0, 0, 0, 1, 2, 0, 0]),
+        ("three times y", (3 * told.wanted(x)[[0, 1, 4], 0]).round().int().tolist(), [14, 12, 10]),
+        ("readout", told.readout(x)[5].int().tolist(), [5, -5]),
+        ("ones of a code", ones, [1, 8 + 1, 16 + 7, 24 + 2]),
+        ("back from the code", told.plain(x)[2].int().tolist(), [2, -2, 1, 1, 7, 2]),
+        ("numbers in [−1, 1]", int(filled.sum()), 1600),
+        ("tenths without one", int((filled == 0).sum()), 0),
+        ("indices drawn", drawn[..., 2:5].int().unique().tolist(), list(range(8))),
+        ("sizes", [told.inputs, told.outputs], [2 + 4 * 8, 2]),
+    ):
+        claim.measured(name, found, equation="(63), (66)").equals(expected)
+
+
 @pytest.mark.train
 def test_attention_counts_the_indices(claim):
     found = claim.for_each(seeds(claim), lambda seed: trained(claim, spec(claim, seed)))

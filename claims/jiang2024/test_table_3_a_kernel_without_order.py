@@ -133,6 +133,33 @@ def test_the_printed_errors_are_those_of_a_constant(claim):
         )
 
 
+@pytest.mark.construct
+def test_the_targets_are_as_described(claim):
+    """Kernels have values in [0, 1], each tenth of it; outputs, standardised, the mean 0 and the
+    variance 1 over sequences and times; inputs lie in [0, 1]."""
+    import torch
+
+    of, seeds = linear_tasks, range(30)
+    rho = np.array([of.Uniform(seed).values(TAU) for seed in seeds])
+    filled, _ = np.histogram(rho, 10, (0, 1))
+    claim.measured("values in [0, 1]", int(filled.sum()), equation="Appendix C").equals(30 * TAU)
+    claim.measured("tenths without one", int((filled == 0).sum()), equation="Appendix C").equals(0)
+    task = of.LinearTask(of.Uniform(0), standardised=True)
+    x = task.draw(torch.Generator().manual_seed(claim.seed("inputs")), 4000).double()
+    y, plain = (t.wanted(x)[..., 0] for t in (task, replace(task, standardised=False)))
+    direct = sum(task.kernel.values(TAU)[s] * x[:, TAU - 1 - s, 0] for s in range(TAU))
+    off = (plain[:, -1] - direct).abs().max().item()
+    claim.measured("last output, off by", off, equation="(75)").at_most(
+        rounding_error(2 * TAU**2 * 2**-53, "sums of 32 products below 1, in two orders")
+    )
+    for name, found, expected in (("mean", y, 0), ("variance", y.square(), 1)):
+        means = found.mean(-1)
+        deviation = means.std().item() / len(means) ** 0.5
+        claim.measured(f"{name}, standardised", means.mean(), equation="Table 3").within(
+            expected, stderr(5 * deviation, "5 standard errors, 4000 sequences")
+        )
+
+
 @pytest.mark.exact
 def test_a_constant_by_hand(claim):
     """rho = (1, 2), M = (1 0; 2 1), x uniform on [0, 1]: y(0) = x(0) has the variance 1/12 and the
@@ -145,10 +172,14 @@ def test_a_constant_by_hand(claim):
     claim.measured("best convolution", best, equation="Table 3, permuted").equals([1, 1])
     floor = ordering.floor(M, "free")
     claim.measured(f"least {ERROR}", floor, equation="Table 3, permuted").equals(Fraction(1, 8))
-    found = linear_tasks.error_of_a_constant(np.array([[1.0, 0.0], [2.0, 1.0]]))
-    claim.measured("best constant, one kernel", found, equation="Table 3").within(
-        0.5, rounding_error(2**-50, "six operations on numbers below 8")
-    )
+    few, of = rounding_error(2**-50, "a few operations on numbers below 8"), linear_tasks
+    found = of.error_of_a_constant(np.array([[1.0, 0.0], [2.0, 1.0]]))
+    claim.measured("best constant, one kernel", found, equation="Table 3").within(0.5, few)
+    # without places: of the others (1, 3), (2, 2), (0, 4) the squared distances from their mean
+    found = of.floor_without_places(np.array([[9.0, 1, 3], [2, 9, 2], [0, 4, 9]]))
+    claim.measured("floor without places", found, equation="Table 3").within((2 + 8) / 36, few)
+    outputs = of.LinearTask(of.Uniform(0)).outputs
+    claim.measured("numbers in one output", outputs, equation="(75)").equals(1)
 
 
 # --- trained networks ----------------------------------------------------------------------------
