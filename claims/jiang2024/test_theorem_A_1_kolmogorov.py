@@ -114,7 +114,8 @@ def test_one_step_leaves_at_most_four_fifths(rank, claim):
 @pytest.mark.parametrize("rank", [1, 2, 3], ids="rank={}".format)
 @pytest.mark.construct
 def test_one_step_for_the_constant_1(rank, claim):
-    """Every square takes a fifth: five of them leave 0, three alone leave 2/5, the most there is."""
+    """Every square takes a fifth: five of them leave 0, three alone leave 2/5, and no less is left
+    than the one, no more than the other."""
     (_, _), found = errors(lambda x: 1 + 0 * x[:, 0], [rank], at := points(claim))
     left, rounded = found.left(at), rounding_error(1e-15, "five sums of numbers below 1")
     claim.measured("least that is left", left.min(), equation=A_1, rank=rank).within(0, rounded)
