@@ -1,7 +1,5 @@
 """The model (5): networks and their round-off, selections, bounds on the softmax, gauge."""
 
-import math
-
 import flint
 import numpy as np
 import pytest
