@@ -102,7 +102,7 @@ def test_printed_the_softmax_of_a_column_is_over_the_queries(claim):
         exact.rationals([[1, 0]]),
         lambda z: z[..., 0],
     )
-    H = [Fraction(str(y)) for y in network(exact.rationals([0, 1])[:, None])]
+    H = [Fraction(str(y)) for y in network.target()(exact.rationals([0, 1])[:, None])]
     claim.measured("outputs", H, equation="(5)").equals([Fraction(1, 2), Fraction(2, 3)])
     claim.counterexample(
         "(53), column by column, is the Transformer (5)",

@@ -99,6 +99,10 @@ def test_a_stable_W_has_an_exponentially_decaying_kernel(claim):
     examples = claim.at_scale(smoke=40, laptop=300, paper=5000)
     name = "times s < 40 with |c W^s U|² > A q^s"
     claim.for_all(name, matrices, violations, equation="text after (74)", examples=examples)
+    # W = w, U = c = 1: P = 1/(1 - w^2), A = 1 and q = 1 - 1/P = w^2, which the kernel w^s attains
+    for w, q in (("1/2", "1/4"), ("-2/3", "4/9")):
+        found = claim.measured("A and q", list(recurrent.decay(scalar(w))), equation="(74)", W=w)
+        found.equals([1, exact.rational(q)])
 
 
 def scalar(W):

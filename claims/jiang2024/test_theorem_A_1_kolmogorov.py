@@ -28,7 +28,7 @@ import pytest
 from hypothesis import strategies as st
 
 from repro import figures
-from repro.bounds import exactly, theorem
+from repro.bounds import exactly, rounding_error, theorem
 from repro.numerics import superposition
 
 TARGETS = {
@@ -109,6 +109,17 @@ def test_one_step_leaves_at_most_four_fifths(rank, claim):
         claim.measured(LEFT, largest[1], equation=A_1, target=name).at_most(
             theorem(0.8 * largest[0] + change, FOUR_FIFTHS)
         )
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3], ids="rank={}".format)
+@pytest.mark.construct
+def test_one_step_for_the_constant_1(rank, claim):
+    """Every square takes a fifth: five of them leave 0, three alone leave 2/5, and no less is left
+    than the one, no more than the other."""
+    (_, _), found = errors(lambda x: 1 + 0 * x[:, 0], [rank], at := points(claim))
+    left, rounded = found.left(at), rounding_error(1e-15, "five sums of numbers below 1")
+    claim.measured("least that is left", left.min(), equation=A_1, rank=rank).within(0, rounded)
+    claim.measured("most that is left", left.max(), equation=A_1, rank=rank).within(0.4, rounded)
 
 
 def bound_of_a_step(before, step, rank, at):
