@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from repro.bounds import theorem
 from repro.numerics import exact, logarithms
-from repro.wang2024 import exponentials, heads, model, pointer, powers
+from repro.wang2024 import exponentials, heads, model, powers
 
 types = pytest.mark.parametrize("rpe", ["lin", "log"])
 DIMENSIONS = [4, 6, 8, 16, 32, 64]
@@ -140,15 +140,18 @@ def test_under_softmax_the_token_cancels(rpe, claim):
 
 
 def errors_on_four_windows(rpe, normalised):
-    """Heads that follow g = 1, 2, 3 without softmax, on the certificate of Proposition 5.2."""
-    shifted, rationals = pointer.SHIFTED, exact.rationals
-    x, _ = pointer.certificate(shifted, 6)
+    """Heads that follow g(x) = x + 2, and the four windows of Proposition 5.2: x_t = -1 has the
+    target x_{t-1}, and x_t = 0 has x_{t-2}."""
+    rationals = exact.rationals
+    past = [[-1, 1], [1, -1]]  # x_{t-2}, x_{t-1}, after three tokens -1
+    windows = [[-1, -1, -1, *two, present] for present in (-1, 0) for two in past]
+    tokens = rationals([[[x, 1] for x in window] for window in windows])
     followers = [
-        model.Head(heads.block(alpha, 2, 1, 0, 0), beta, w=rationals([1, 2]))
+        model.Head(rationals([[alpha, 0], [0, 0]]), beta, w=rationals([1, 2]))
         for beta, alpha in zip(*follower(rpe), strict=True)
     ]
-    outputs = layer(rpe, normalised, *followers)(pointer.embedded(x), queries=1)[:, 0, 0]
-    return max(abs(outputs - shifted(x)))
+    outputs = layer(rpe, normalised, *followers)(tokens, queries=1)[:, 0, 0]
+    return max(abs(outputs - rationals([1, -1, -1, 1])))
 
 
 @types

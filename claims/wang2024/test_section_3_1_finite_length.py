@@ -115,6 +115,11 @@ def test_two_log_heads_by_hand(claim):
         claim.measured("added by masking", room(T, 4), equation="3.1, 3", T=T).within(stated, fine)
     a, b = z4 * flint.fmpq(16, 17), z8 * flint.fmpq(256, 257)
     one, two = a - b, (16 * a - b) / 15 - 1
+    other = powers.fixed(
+        1, 2, first=4, step=4
+    ).coefficients  # (16 s^-8 - s^-4) / 15: 1 at 1, 0 at 2
+    other = claim.measured("α", other, equation="3.1, 3", T=1, H=2)
+    other.equals((exact.rational("-1/15"), exact.rational("16/15")))
     exponents = claim.measured("β", phi.exponents, equation="3.1, 3")
     exponents.equals((4, 8))
     beyond = (z4 - flint.fmpq(17, 16) - z8 + flint.fmpq(257, 256)) * flint.fmpq(256, 15)

@@ -251,6 +251,20 @@ def test_float64_is_within_the_derived_round_off(rpe, kind, normalised, claim):
     claim.measured("error over its bound", worst, equation="(2)-(4)").at_most(derived)
 
 
+@pytest.mark.exact
+def test_phi_by_hand_and_minus_infinity_elsewhere(claim):
+    """phi_lin(3) = -3, phi_log(3) = log 1/3; below 0 or 1 there is no number, even if for one of
+    two arguments only."""
+    import torch
+
+    for rpe, stated, outside in (("lin", -3, -0.5), ("log", logarithms.Log("1/3"), 0.5)):
+        found = model.phi(rpe, exact.rationals([3]))[0]
+        claim.measured("φ(3)", found == stated, equation="(4)", rpe=rpe).equals(True)
+        for z in (exact.rationals([3, outside]), torch.tensor([3.0, outside])):
+            with pytest.raises(ValueError, match=f"phi_{rpe}"):
+                model.phi(rpe, z)
+
+
 @models
 @pytest.mark.exact
 def test_the_future_does_not_matter(rpe, kind, normalised, claim):

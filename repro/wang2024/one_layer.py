@@ -26,13 +26,6 @@ def formula(u: int) -> int:
     return CONSTANT + sum(weight * max(u - node, 0) for node, weight in FORMULA.items())
 
 
-def through(target: targets.Target) -> dict[int, int]:
-    """u -> y_t over the 8 triples; a window is (x_{t-2}, x_{t-1}, x_t)."""
-    windows = target.windows(3)
-    u = (windows[..., 0] @ [4, 2, 1]).astype(int).tolist()
-    return dict(sorted(zip(u, target(windows)[:, 0].astype(int).tolist(), strict=True)))
-
-
 def hinges(values: Mapping[int, int]) -> tuple[int, dict[int, Fraction]]:
     """The straight lines through these points as a constant and weights of (u - node)_+."""
     nodes = list(values)
