@@ -80,7 +80,11 @@ def test_from_B_minus_1_to_B_the_error_grows_by_one_term(claim):
 def test_the_coefficients_for_T_1_by_hand(claim):
     """T = 1, two heads 2^-t and 4^-t: x (x - 1) over its value -1/4 at x = 1/2 is 4x - 4x^2, moved
     by 1: 2 and -1. psi(u) = 2 2^-u - 4^-u is 0 at u = -1 and 1 at u = 0; what is left is
-    the sum over t >= 2 of 4 2^-t - 4 4^-t, that is 4/2 - 4/12 = 5/3."""
+    the sum over t >= 2 of 4 2^-t - 4 4^-t, that is 4/2 - 4/12 = 5/3. C(1) = 50/e, C(2) = 67^2
+    e^-2.01 (Lemma E.1)."""
+    for n, C in ((1, 18.39397206), (2, 601.4751606)):
+        constant = claim.measured("C(n)", exponentials.smallest_constant(n), equation=E2, n=n)
+        constant.within(C, rounding_error(1e-9 * C, "worked out to ten digits"))
     phi = exponentials.Interpolant(1, 2, "1/2")
     alphas = [exact.rational(a) for a in (4, -4)]
     claim.measured("α", list(phi.alphas), equation=E2).equals(alphas)
