@@ -110,6 +110,17 @@ def test_bounds_by_hand(claim):
     claim.measured("last n", [one.last for one in proof], equation="n ≤ 0.99β − 1").equals([2, 2])
 
 
+@pytest.mark.certified
+def test_bounds_of_two_heads_by_hand(claim):
+    """t^-4, two heads with q = e^-3: ζ(4) − 17/16, and (1/16 + q²) / (q; q)² = .0723421398 times
+    q/(1 − q) for lin and 2/5 for log."""
+    for rpe, stated in (("lin", 0.02361370854), ("log", 0.04876053262)):
+        kernel = kernels.later(kernels.power(4)) if rpe == "lin" else kernels.power(4)
+        two = kernels.Interpolation(kernel, rpe, 2, 3).bound()
+        found = claim.measured("bound", two, equation="tail + C Σ", rpe=rpe, H=2)
+        found.within(stated, rounding_error(1e-11, "worked out to ten digits"))
+
+
 def optimum(name, m, window):
     """The best coefficients for the exponents 3/2, ..., m + 1/2."""
     family = l1.Powers(tuple(HALF + h for h in range(1, m + 1)))

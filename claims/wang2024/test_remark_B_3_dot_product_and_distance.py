@@ -28,7 +28,7 @@ import pytest
 
 from repro.bounds import rounding_error, theorem
 from repro.numerics import exact, logarithms
-from repro.wang2024 import adaptive, model, moving, targets
+from repro.wang2024 import adaptive, exponentials, model, moving, targets
 from repro.wang2024.pictures import networks as pictures
 
 STEPS = {"FOLLOW": [lambda x: x + 2], "TWO_POINTERS": [lambda x: x + 2, lambda x: 1 + abs(x)]}
@@ -199,6 +199,21 @@ def lost(network, part):
     layers = list(network.layers)
     layers[1] = dataclasses.replace(layers[1], attention=alone(layers[1].attention, part))
     return dataclasses.replace(network, layers=layers)
+
+
+@pytest.mark.exact
+def test_what_pointers_read_and_heads_need_by_hand(claim):
+    """T + 1 (lin), 1 + |{1/5, 1/4, ..., 4/5}| = 10 (log). 4 2^-t − 4 4^-t leaves 5/3 for T = 1, and
+    16/3 (4^-t − 16^-t) leaves 19/45. g_i reads the token and min(i − 1, K) memories, K = 0, 1."""
+    for rpe, stated in (("lin", 6), ("log", 10)):
+        found = moving.heads_needed(rpe, 5)
+        claim.measured("heads needed", found, equation="E.2, E.5", rpe=rpe, T=5).equals(stated)
+    bases = [exponentials.accurate(1, 2, level).q for level in ("5/3", "1/2")]
+    stated = exact.rationals(["1/2", "1/4"]).tolist()
+    claim.measured("q for the levels 5/3, 1/2", bases, equation="E.2").equals(stated)
+    for one, stated in ((targets.TWO_POINTERS, [1, 1]), (targets.BRANCHED, [1, 2, 2])):
+        reads = [one.reads(i) for i in range(1, one.M + 1)]
+        claim.measured("tokens that g_i reads", reads, equation="(11)", K=one.K).equals(stated)
 
 
 PARTS = "RPE alone", "dot product alone"

@@ -138,6 +138,17 @@ def test_rate_lin_heads_and_a_recurrence_follow_a_rough_kernel_as_log_heads_do(c
     )
 
 
+@pytest.mark.certified
+def test_bounds_of_two_heads_by_hand(claim):
+    """t^-4, two heads with q = e^-3: ζ(4) − 17/16, and (1/16 + q²) / (q; q)² = .0723421398 times
+    q/(1 − q) for lin and 2/5 for log."""
+    for rpe, stated in (("lin", 0.02361370854), ("log", 0.04876053262)):
+        kernel = kernels.later(kernels.power(4)) if rpe == "lin" else kernels.power(4)
+        two = kernels.Interpolation(kernel, rpe, 2, 3).bound()
+        found = claim.measured("bound", two, equation="tail + C Σ", rpe=rpe, H=2)
+        found.within(stated, rounding_error(1e-11, "worked out to ten digits"))
+
+
 @functools.cache
 def mixture_error(N):
     """Exponents, weights and the proved l1 error of the trapezoidal rule with N units."""
