@@ -226,7 +226,7 @@ class Target:
         t = np.arange(self.reach, n)
         seen, steps = [x[..., self.reach :, :]], []
         for i, memory in enumerate(self.memories, start=1):
-            step = memory.g(np.concatenate(seen[: self.reads(i)], axis=-1))
+            step = memory.g(np.concatenate(seen[: 1 + self.K], axis=-1))
             if not ((step >= 1) & (step <= memory.T)).all():
                 raise ValueError(f"g_{i} has to lie between 1 and {memory.T}, got {step}")
             steps.append(step)
