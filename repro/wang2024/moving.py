@@ -107,7 +107,9 @@ class Moving:
 
 def heads_needed(rpe: str, T: int) -> int:
     """With so many heads `interpolated` reaches every level."""
-    return T + 1 if rpe == "lin" else 1 + len(powers.farey(T))
+    if rpe == "lin":
+        return T + 1
+    return 1 + len(powers.farey(T))
 
 
 def heads_of_proof(rpe: str, T: int, level: Any = 1) -> int:
