@@ -68,7 +68,7 @@ import flint
 import numpy as np
 
 from repro.wang2024 import moving
-from repro.wang2024.exponentials import constant_terms, smallest_constant
+from repro.wang2024.exponentials import smallest_constant
 from repro.wang2024.heads import exact
 from repro.wang2024.model import Transformer
 
@@ -226,22 +226,6 @@ def steps_to_p(n: int, H: int, distances: Sequence[int]) -> list[flint.arb]:
 def unproved(case: tuple[int, int, Sequence[int]]) -> int:
     """(n, H, T): how many inequalities of `steps_to_p` are not proved, equality being admitted."""
     return sum(not a * ROOM >= b for a, b in itertools.pairwise(steps_to_p(*case)))
-
-
-def heads_promised(T: int) -> int:
-    """From how many heads on Theorem 5.1, with this C(n), says less than 1 of one memory; lin."""
-
-    def bound(H: int, n: int) -> flint.arb:
-        return smallest_constant(n, 1) * extraction("lin", [[T]], H, n)
-
-    return next(H for H in itertools.count(1) if any(bound(H, n) < 1 for n in range(1, 9)))
-
-
-@precisely
-def constant_ratio(n: int, last: int) -> flint.arb:
-    """The C(n) of Theorem 5.1 over the largest of its terms with T < last, all of them computed."""
-    terms = constant_terms(n, range(1, last), 1)
-    return smallest_constant(n, 1) / functools.reduce(flint.arb.max, terms)
 
 
 def most_heads(rpe: str, T: int) -> int:
