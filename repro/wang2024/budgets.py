@@ -67,7 +67,6 @@ from typing import Any
 import flint
 import numpy as np
 
-from repro.wang2024 import moving
 from repro.wang2024.exponentials import smallest_constant
 from repro.wang2024.heads import exact
 from repro.wang2024.model import Transformer
@@ -231,11 +230,6 @@ def unproved(case: tuple[int, int, Sequence[int]]) -> int:
 def most_heads(rpe: str, T: int) -> int:
     """Enough for any accuracy: T + 1 (lin), 1 + T(T-1)/2 (log)."""
     return T + 1 if rpe == "lin" else 1 + T * (T - 1) // 2
-
-
-def above_most(last: int) -> int:
-    """How many T <= last need more than `most_heads` for log: none, as |F_T| <= T(T-1)/2."""
-    return sum(moving.heads_needed("log", T) > most_heads("log", T) for T in range(1, last + 1))
 
 
 def cases(rpe: str, nested: bool, count: int, rng: np.random.Generator) -> tuple[int, int]:
