@@ -112,9 +112,12 @@ def test_log_in_balls(claim):
 @both
 @pytest.mark.exact
 def test_width_and_heads_are_the_maximum_and_the_sum(rpe, claim):
-    """Counted. The first FFN has one neuron more, for the constant. g_1 = 3 relu((x + 2)/3), g_2 = 1
-    + relu(x) + relu(-x); log g_1 = log 2 - log 2 relu(-x) + log(3/2) relu(x), log g_2 = log 2 |x|.
-    Heads for T = 3 and 2: T + 1 (lin); 1 + |F_T|, F_3 = 1/3, 1/2, 2/3, F_2 = 1/2 (log)."""
+    """Counted. The first FFN has one neuron more, for the constant.
+
+    g_1 = 3 relu((x + 2)/3) and g_2 = 1 + relu(x) + relu(-x); log g_1 = log 2 - log 2 relu(-x) +
+    log(3/2) relu(x) and log g_2 = log 2 (relu(x) + relu(-x)). Heads for T = 3 and 2: T + 1 (lin);
+    1 + |F_T|, F_3 = 1/3, 1/2, 2/3, F_2 = 1/2 (log).
+    """
     target, heads = targets.TWO_POINTERS, exact_heads(rpe)
     wide, deep = two_and_more_layers(heads)
     (first, second), counts = {"lin": ((1, 3), [4, 3]), "log": ((3, 2), [4, 2])}[rpe]
@@ -170,8 +173,8 @@ def test_the_same_heads_per_layer_err_less_in_a_deep_network(rpe, claim):
 
 @pytest.mark.certified
 def test_the_bound_at_points_worked_out_by_hand(claim):
-    """M = 2. n = 1, H = 10: sqrt 2 e^2 / 10 (lin, T = 100), sqrt 2 10^2.02 / 10 (log, T = 10). n = 2,
-    H = 3: sqrt(2 e^6) / 9 (lin, T = 100), sqrt(2^6.06 + 4^6.06) / 9 (log, T = 2 and 4)."""
+    """M = 2. n = 1, H = 10: sqrt 2 e^2 / 10 (lin, T = 100), sqrt 2 10^2.02 / 10 (log, T = 10).
+    n = 2, H = 3: sqrt(2 e^6) / 9 (lin, T = 100), sqrt(2^6.06 + 4^6.06) / 9 (log, T = 2 and 4)."""
     for rpe, T, H, n, value in (
         ("lin", [[100], [100]], 10, 1, 1.044970334824336),
         ("log", [[10], [10]], 10, 1, 14.808633942016295),
