@@ -222,6 +222,8 @@ def test_control_distances_beyond_T_are_refused(claim):
     short = dataclasses.replace(targets.FOLLOW, memories=(memory,))
     with pytest.raises(ValueError, match="g_1 has to lie between 1 and 2"):
         short.fetched(short.windows(4))
+    with pytest.raises(ValueError, match="memories reach 3 back: n=3 tokens are too few"):
+        targets.FOLLOW.fetched(short.windows(3))
     bases, alphas = (2, 4, 8), exact.rationals(["8/3", -2, "1/3"]).tolist()
     heads = [moving.Moving("lin", 2, tuple(map(logarithms.Log, bases)), tuple(alphas), 1)]
     with pytest.raises(ValueError, match="memory 1 reaches T=3, got heads for T=2"):
