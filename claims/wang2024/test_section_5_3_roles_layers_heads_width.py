@@ -81,7 +81,7 @@ def of_width(m, H, n, device):
 
 def by_definition(m, H, n):
     """The largest | f_m(x_t, sum_s psi(s; t_1) x_{t-s}, sum_s psi(s; t_2) x_{t-s}) - |...|_2 | of
-    `length`, t_1 = 1 + |x_t|, t_2 = 1 + |x_{t-t_1}|, in all windows; and a bound of the rounding."""
+    `length`, t_1 = 1 + |x_t|, t_2 = 1 + |x_{t-t_1}|, in all windows; and a bound of rounding."""
     psi, neurons, found = moving.optimal("lin", 2, H), barron.norm_network(3, m), 0.0
     rows = np.array([psi.kernel(B, n) for B in (1, 2)])
     x = targets.THREE[np.indices((3,) * n).reshape(n, -1).T, 0]
