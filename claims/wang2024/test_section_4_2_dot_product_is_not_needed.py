@@ -31,7 +31,7 @@ import flint
 import numpy as np
 import pytest
 
-from repro.bounds import theorem
+from repro.bounds import rounding_error, theorem
 from repro.numerics import exact, logarithms
 from repro.wang2024 import (
     exponentials,
@@ -185,7 +185,7 @@ def test_all_boolean_functions_of_three_bits_in_float64(rpe, claim):
 
 
 def trained(claim, dot_product):
-    """Of every run the numbers, and how many of its heads see a dot product."""
+    """Of every run the numbers, its heads with a dot product, and its error by the definition."""
     fit = trained_transformer
     spec = fit.FitTransformer(
         target="sparse parity", rpe="lin", layers=1, heads=6, dot_product=dot_product,
@@ -194,8 +194,11 @@ def trained(claim, dot_product):
         normalised=True,
     )  # fmt: skip
     outcome = claim.train(spec, fit.train).outcome
-    layers = [network.layers[0].attention for network in fit.networks(spec, outcome)]
-    return outcome.numbers, [sum(not h.dot_product_free for h in one.heads) for one in layers]
+    networks, rng = fit.networks(spec, outcome), np.random.default_rng(spec.seed)
+    judged = targets.SIGNS[rng.integers(2, size=(fit.JUDGED, 12))]
+    heads = [network.layers[0].attention.heads for network in networks]
+    see = [sum(not head.dot_product_free for head in some) for some in heads]
+    return outcome.numbers, see, [off_parity(network, judged).max() for network in networks]
 
 
 @pytest.mark.train
@@ -208,11 +211,14 @@ def test_trained_with_and_without_dot_product(claim):
     built = off_parity(network.to(torch.float64), target.windows(12)).max()
     claim.record("largest error of the construction", built)
     for kind, dot_product in (("without", False), ("with dot product", True)):
-        numbers, heads = trained(claim, dot_product)
+        numbers, heads, stated = trained(claim, dot_product)
         for name, runs in numbers.items():
             claim.record(name, runs, trained=kind)
         see = claim.measured("heads with a dot product", heads, equation="(7)", trained=kind)
-        see.equals([6 * dot_product] * len(numbers["largest error"]))
+        see.equals([6 * dot_product] * len(stated))
+        for found, by_hand in zip(numbers["largest error"], stated, strict=True):
+            error = claim.measured("largest error of a run", found, equation="(5)", trained=kind)
+            error.within(by_hand, rounding_error(2.0**-40, "the same sums, in another order"))
 
 
 def test_control_a_distance_that_tokens_choose_needs_more_than_such_an_attention(claim):

@@ -18,6 +18,7 @@ import functools
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ import pytest
 from repro.bounds import exactly, rounding_error, theorem
 from repro.numerics import barron
 from repro.wang2024 import fixed, fixed_heads, targets, width
+from repro.wang2024 import heads as head_sums
 from repro.wang2024.pictures import networks as pictures
 
 T, N = 2, 12  # the distance, and tokens in a window
@@ -49,6 +51,19 @@ def test_points_along_the_square_by_hand(claim):
     found = width.square(2).astype(int).tolist()
     stated = [[-1, 1], [0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0]]
     claim.measured("points", found, equation="Section 4.2").equals(stated)
+
+
+@pytest.mark.construct
+def test_the_error_of_the_heads_and_its_rounding_by_hand(claim):
+    """lin: the proved l1 error over all s is that up to 60, where e^{-1.5 s} is below 1e-39. Six
+    heads and 12 tokens: (3 * 12 + 6 + 30) u = 72 u for every unit of weight."""
+    heads = fixed_heads.shared("lin", (T,), 4)
+    kernel = fixed.kernel("lin", heads.exponents, heads.alphas, 60)[0]
+    error = claim.measured("E_Attn", heads.attention_error, equation="Theorem 4.1", H=4)
+    lost = rounding_error(60 * 2.0**-53, "of a sum of 60 terms")
+    error.within(math.fsum(abs(kernel - (np.arange(60) == T))), lost)
+    units = Fraction(head_sums.roundoff(1.0, 12, 6)) * 2**53
+    claim.measured("rounding in units of u", units, equation="Theorem 4.1").equals(72)
 
 
 def readout_error(m):
