@@ -63,6 +63,9 @@ def test_one_window_by_hand(K, claim):
     claim.measured("t₁, t₂", steps, equation=FORMULA).equals([[2, 1], [1, 2], [2, 2]])
     read = [[-1, 1, -1], [1, -1, -1], [-1, -1, -1]]
     claim.measured("tokens", tokens, equation=FORMULA).equals(read)
+    counts = [target.reads(i) for i in (1, 2, 3)]
+    reads = claim.measured("tokens that g_i reads", counts, equation="(8)")
+    reads.equals([1, 2, 1 + K])  # x_t and the memories before, K of them at most
     with pytest.raises(ValueError, match="memories reach 2 back: n=2 tokens are too few"):
         target.fetched(x[:2])
 
