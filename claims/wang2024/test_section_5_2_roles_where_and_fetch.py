@@ -291,8 +291,9 @@ def test_control_without_rounding_more_heads_do_not_help(H, claim):
     import torch
 
     psi, windows = moving.fitted("lin", T + 1, H), targets.FOLLOW.windows(5)
-    network = adaptive.unrounded(follow("lin", [Fraction(1, 4)] * 3, psi)).to(torch.float64)
-    error = np.abs(network(torch.tensor(windows))[:, T:, 0].numpy() - pointed(windows)).max()
+    network = follow("lin", [Fraction(1, 4)] * 3, psi)
+    plain = adaptive.unrounded(network).to(torch.float64)
+    error = np.abs(plain(torch.tensor(windows))[:, T:, 0].numpy() - pointed(windows)).max()
     most = theorem(psi.error + psi.rounding(5), "what the heads leave with rounding, (15)")
     claim.measured("largest error", error, equation="(15)").at_least(most)
 
