@@ -1,7 +1,6 @@
 """The networks of Section 5: layout, stages, errors, the chain of head counts."""
 
 import dataclasses
-import math
 
 import flint
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 import torch
 
 from repro.numerics.exact import rational, rationals
-from repro.wang2024 import adaptive, budgets, fixed, moving, targets
+from repro.wang2024 import adaptive, fixed, moving, targets
 
 
 def test_layout_and_stages():
@@ -92,17 +91,3 @@ def test_a_cut_network_reads_empty_blocks_and_an_unrounded_one_does_not_round():
     assert [layer.feed_forward.rounding for layer in network.layers] == ["lin", "lin", None]
     plain = adaptive.unrounded(network)
     assert [layer.feed_forward.rounding for layer in plain.layers] == [None] * 3
-
-
-def test_the_chain_of_head_counts_by_hand():
-    """n = 2, T = 3 and 2, H = 3: three heads serve T = 2, and T = 3 would need four; with H = 2
-    neither is served, and both count with the first's three heads."""
-    bound, second, third, _ = map(float, budgets.steps_to_p(2, 3, [3, 2]))
-    largest = max((T + 1) ** 2 * math.exp(-0.03 * T) for T in range(1, 200))
-    assert bound == pytest.approx(largest * (math.exp(0.03) + math.exp(0.02)) ** 3 / 9, rel=1e-12)
-    assert second == pytest.approx((4 ** (2 / 3) + 3 ** (2 / 3)) ** 3 / 9, rel=1e-12)
-    assert third == pytest.approx((3 + 4) ** 3 / (4 * 9), rel=1e-12)
-    *_, third, p = budgets.steps_to_p(2, 2, [3, 2])
-    assert float(third) == pytest.approx((0 + 2 * 3) ** 3 / (3 * 2**2), rel=1e-12)
-    assert p == 2
-    assert budgets.steps_to_p(2, 7, [3, 2]) == []

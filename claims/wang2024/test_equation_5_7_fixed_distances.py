@@ -19,6 +19,7 @@ Readings: f in B means a finite norm, with ReLU, as Definition F.1 has it.
 """
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -73,6 +74,37 @@ def test_n_grams_have_T_equal_i(q, n, claim):
     looked_up = [values[int(np.ravel_multi_index(tuple(c), (q,) * n))] for c in context]
     found = np.rint(target(np.eye(q)[text])).astype(int).tolist()
     claim.measured("outputs along a text", found, equation="(5), T_i = i").equals(looked_up)
+
+
+@pytest.mark.exact
+def test_the_tokens_that_a_target_reads_by_hand(claim):
+    """T = (1, 3), a window 5, 4, 3, 2, 1: at 2 it reads 2, 3, 5 and at 1 it reads 1, 2, 4."""
+    target, x = targets.SPARSE_PARITY, np.arange(5.0, 0, -1)[:, None]
+    steps, tokens = (found.astype(int).tolist() for found in target.fetched(x))
+    claim.measured("distances", steps, equation="(5)", T=(1, 3)).equals([[1, 3], [1, 3]])
+    claim.measured("tokens", tokens, equation="(5)", T=(1, 3)).equals([[2, 3, 5], [1, 2, 4]])
+    with pytest.raises(ValueError, match="memories reach 3 back: n=3 tokens are too few"):
+        target.fetched(x[:3])
+
+
+@pytest.mark.exact
+def test_the_readouts_at_sums_by_hand(claim):
+    """Parity of k is 1 at s = k, -1 at k - 2, 1 at k - 4, ..., and goes straight on beyond."""
+    for readout, stated in (
+        (targets.parity(2), [3, 2, 1, 0, -1, 0, 1, 2, 3]),  # s = -4, ..., 4
+        (targets.parity(3), [-4, -3, -2, -1, 0, 1, 0, -1, 0, 1, 2, 3, 4]),  # s = -6, ..., 6
+        (targets.majority(3), [-1, -1, -1, -1, -1, -1, 0, 1, 1, 1, 1, 1, 1]),
+    ):
+        k = readout.size
+        x = np.zeros((4 * k + 1, k), dtype=int)
+        x[:, 0] = s = np.arange(-2 * k, 2 * k + 1)
+        found = list(barron.value(readout.network, exact.rationals(x)))
+        at = {"equation": "(5)", "f": readout.name}
+        claim.measured("values of the network", found, sums="-2k to 2k", **at).equals(stated)
+        inside = abs(s) <= k
+        found = [Fraction(value) for value in readout.function(x[inside].astype(float))]
+        within = claim.measured("values of f", found, sums="-k to k", **at)
+        within.equals(np.array(stated)[inside].tolist())
 
 
 @pytest.mark.exact

@@ -55,9 +55,27 @@ def test_the_target_is_the_formula_on_all_windows(K, claim):
 
 @pytest.mark.parametrize("K", [1, 2])
 @pytest.mark.exact
+def test_one_window_by_hand(K, claim):
+    """1, -1, -1, 1, -1: the third goes 2 back to 1, so 1 back; the fourth 1 back to -1, so 2; the
+    fifth 2 back to -1, so 2."""
+    target, x = described(K), np.array([1.0, -1, -1, 1, -1])[:, None]
+    steps, tokens = (found.astype(int).tolist() for found in target.fetched(x))
+    claim.measured("t₁, t₂", steps, equation=FORMULA).equals([[2, 1], [1, 2], [2, 2]])
+    read = [[-1, 1, -1], [1, -1, -1], [-1, -1, -1]]
+    claim.measured("tokens", tokens, equation=FORMULA).equals(read)
+    counts = [target.reads(i) for i in (1, 2, 3)]
+    reads = claim.measured("tokens that g_i reads", counts, equation="(8)")
+    reads.equals([1, 2, 1 + K])  # x_t and the memories before, K of them at most
+    with pytest.raises(ValueError, match="memories reach 2 back: n=2 tokens are too few"):
+        target.fetched(x[:2])
+
+
+@pytest.mark.parametrize("K", [1, 2])
+@pytest.mark.exact
 def test_two_descriptions_one_network_of_three_layers(K, claim):
-    target = described(K)
-    heads = moving.interpolated("lin", 2, "1/100")
+    target, alphas = described(K), exact.rationals(["8/3", -2, "1/3"]).tolist()
+    bases = (2, 4, 8)  # 8/3 2^-u - 2 4^-u + 1/3 8^-u is 1 at u = 0 and 0 at -1 and -2
+    heads = moving.Moving("lin", 2, tuple(map(logarithms.Log, bases)), tuple(alphas), 1)
     network, other = (following.nested(described(k), heads) for k in (K, 3 - K))
     claim.measured("layers L", len(network.layers), equation="K + 1 + I{M ≥ K + 1}").equals(3)
     tokens = exact.rationals(target.windows(4).astype(int))

@@ -6,9 +6,9 @@ E_Attn ~ C(n) H^-n (sum_i e^{0.01 T_i})^(n+1) for lin-RPE, with T_i^1.01 there f
 
 Checked: (a) the attention term for every n, H, M and T_i, with C(n) = max_T T^n e^{-0.01 (n+1) T}
 (lin) and 1 (log), proved in repro/wang2024/fixed.py: its inequality in balls, its networks in
-rationals. (b) End to end in float64, d = 1 and 2, T = (1, 3): all short windows, and the worst long
-ones found. (c) The least error of any layer with the same exponents, from both sides. (d) The rate
-in m for f = |x|_2. (e) The heads needed. (f) What its constants promise. (g) Training.
+rationals. (b) End to end in float64, d = 1 and 2, T = (1, 3): the error is the l1 error of both
+kernels together. (c) The least error of any layer with the same exponents, from both sides. (d) The
+rate in m for f = |x|_2. (e) What the constants of the proof promise. (f) Training.
 
 False as printed: the readout term needs the factor sqrt(D), D = (M + 1) d. The corrected form is
 proved in repro/wang2024/fixed.py (attention) and repro/numerics/barron.py (readout).
@@ -18,6 +18,7 @@ Not checked: the proof's exponents 0.01 h (Lemma E.1); the best exponents.
 
 import functools
 import itertools
+import math
 from fractions import Fraction
 
 import flint
@@ -25,11 +26,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, rounding_error, stderr, theorem
-from repro.numerics import exact, logarithms, roundoff
+from repro.bounds import rounding_error, stderr, theorem
+from repro.numerics import barron, exact, logarithms
 from repro.wang2024 import (
     budgets,
-    exponentials,
     fixed,
     fixed_heads,
     moving,
@@ -42,8 +42,8 @@ from repro.wang2024.pictures import networks as pictures
 
 ERROR = "largest error"
 ROUNDING = "in heads and readout, fixed_heads.py and essential.py"
-SIZE = "the bound is no more than a few times the error"
-T = (1, 3)
+SIGNS = "at the signs of φ_1 + φ_2 − I_1 − I_3 all of it is added up; the parity has slopes ±1"
+T, EPS = (1, 3), 2.0**-53
 HEADS = {"lin": (2, 3, 4, 5, 6, 8), "log": (2, 4, 5, 6, 8, 10)}
 rpes = pytest.mark.parametrize("rpe", ["lin", "log"])
 ENOUGH = [("lin", 4), ("log", 3)]  # max T + 1 and max T heads, shared by both memories
@@ -67,39 +67,52 @@ def test_the_bound_admits_every_block_that_the_heads_do_not_reach(rpe, claim):
 
 @pytest.mark.certified
 def test_the_bound_at_points_worked_out_by_hand(claim):
-    """lin: C(1) = max T e^{-T/50} = 50/e, and e^{0.01 * 100} = e. log: C = 1, 10^1.01 squared."""
-    for rpe, distances, value in [
-        ("lin", [100], 13.591409142295225),  # 50/e * e^2 / 10
-        ("lin", [100, 100], 54.3656365691809),  # 50/e * (2e)^2 / 10
-        ("log", [10], 10.471285480508996),  # 10^2.02 / 10
-    ]:
-        found = float(budgets.fixed_bound(rpe, distances, 10, 1).mid())
-        bound = claim.measured("C(1) (Σ ...)² / H", found, equation="4.1", rpe=rpe, T=distances)
-        bound.within(value, rounding_error(1e-12, "16 digits by hand"))
+    """lin: e^{0.01 * 100} = e; C(1) = max T e^{-T/50} = 50/e, at T = 50; C(2) = max T^2 e^{-0.03 T}
+    = 67^2 e^{-2.01}, at T = 67, where 66^2 e^{-1.98} is a little less. log: C(n) = 1."""
+    for rpe, distances, H, n, value in (
+        ("lin", [100, 100], 10, 1, 54.3656365691809),  # 50/e * (2e)^2 / 10
+        ("lin", [100], 10, 2, 120.80951546375838),  # 67^2 e^-2.01 * e^3 / 10^2
+        ("log", [10], 10, 1, 10.471285480508996),  # 10^2.02 / 10
+        ("log", [2, 4], 3, 2, 24.84675578530586),  # (2^1.01 + 2^2.02)^3 / 3^2
+    ):
+        found = float(budgets.fixed_bound(rpe, distances, H, n).mid())
+        at = {"equation": "4.1", "rpe": rpe, "T": distances, "H": H, "n": n}
+        bound = claim.measured("C(n) (Σ ...)ⁿ⁺¹ / Hⁿ", found, **at)
+        bound.within(value, rounding_error(1e-14 * value, "16 digits by hand"))
 
 
 @enough
 @pytest.mark.exact
 def test_every_block_holds_its_own_token(rpe, H, claim):
     """Step I: x^(1/2) = (x_t, x_{t-1}, x_{t-3}) within E_k in block k, and exactly in block 0."""
-    level = exact.rational("1/100")
-    (first, *blocks), _, errors = fixed.exactly(targets.SPARSE_PARITY, rpe, H, level, 5)
-    claim.measured("error of block 0", first, equation="A.1, step I").equals(0)
+    (own, *blocks), _, errors = fixed.exactly(targets.SPARSE_PARITY, rpe, H, flint.fmpq(1, 100), 5)
+    claim.measured("error of block 0", own, equation="A.1, step I").equals(0)
     for k, (found, error) in enumerate(zip(blocks, errors, strict=True), start=1):
         block = claim.measured("error of a block", found, equation="A.1, step I", block=k)
         block.at_most(theorem(error, "|φ_k − I{· = T_k}|₁, exactly"))
+
+
+def seen(rpe, H, level, n):
+    """sum over s < n of |phi_1(s) + phi_2(s) - I{s = 1} - I{s = 3}|, by the definition of phi_k."""
+    exponents, alphas, _ = fixed.interpolated(rpe, T, H, level)
+    total = exact.rational(0)
+    for s in range(rpe == "log", n):
+        shares = [1 / (p.of**s if rpe == "lin" else exact.rational(s) ** p) for p in exponents]
+        total += abs(sum(alphas.sum(1) * shares) - int(s in T))
+    return total
 
 
 @pytest.mark.parametrize("level", ["1/10", "1/1000"], ids="E<={}".format)
 @enough
 @pytest.mark.exact
 def test_enough_heads_reach_every_accuracy_in_rationals(rpe, H, level, claim):
-    """Parity moves no faster than the sum of its arguments: the error is at most E_1 + E_2."""
+    """Parity is a zigzag of the sum of its arguments with slopes 1 and -1 and bends at 1 and -1: an
+    error e of the sum, |e| <= 2, is one of the output. The signs of any past are free."""
     n, level = claim.at_scale(smoke=5, laptop=7, paper=9), exact.rational(level)
     _, output, errors = fixed.exactly(targets.SPARSE_PARITY, rpe, H, level, n)
     error, total = claim.measured(ERROR, output, equation="A.1", tokens=n), sum(errors)
+    error.equals(seen(rpe, H, level, n))
     error.at_most(theorem(total, "step I with l1 errors, |f(s) − f(s')| ≤ |s − s'|"))
-    error.at_least(chosen(total / 2, SIZE))
     claim.measured("E_1 + E_2", total, equation="A.1").at_most(theorem(2 * level, "q → 0, b → ∞"))
 
 
@@ -111,7 +124,7 @@ def test_too_few_heads_leave_a_block_zero_and_keep_the_bound(claim):
     error, why = claim.measured(ERROR, output, equation="A.1"), "0 in place of |x_{t−3}| = 1"
     error.at_most(theorem(1 + errors[0], why)).at_least(theorem(1, why))
     for n in (1, 2, 5):
-        bound = target.readout.lipschitz * budgets.fixed_bound("lin", T, 2, n)
+        bound = flint.arb(3).sqrt() * budgets.fixed_bound("lin", T, 2, n)
         error = claim.measured(ERROR, flint.arb(output), equation="Theorem 4.1", n=n)
         error.at_most(theorem(bound, "|f|_Lip C(n) (Σ e^{0.01 T_i})ⁿ⁺¹ / Hⁿ"))
 
@@ -136,7 +149,7 @@ def measure(claim, rpe, kind, H, d=1):
 
 
 def some_heads(claim, rpe):
-    return claim.at_scale(smoke=HEADS[rpe][1:5:2], laptop=HEADS[rpe], paper=HEADS[rpe])
+    return HEADS[rpe][1:5:2] if claim.scale == "smoke" else HEADS[rpe]
 
 
 @rpes
@@ -149,11 +162,12 @@ def test_error_within_the_bound_for_every_number_of_heads(rpe, d, claim):
         heads, found = fixed_heads.for_parity(rpe, kind, H), measure(claim, rpe, kind, H, d)
         claim.record("E_Attn", heads.attention_error, kind=kind, H=H)
         error = claim.measured(ERROR, found, equation="Theorem 4.1", kind=kind, H=H)
-        bound = theorem(target.readout.lipschitz * heads.attention_error, "|f|_Lip E_Attn")
         rounding = rounding_error(heads.rounding(target, 60), ROUNDING)
-        error.at_most(bound + rounding)
-        if bound.value > 100 * rounding.value:
-            error.at_least(chosen(bound.value / 4, SIZE))
+        slope = math.sqrt(3 * d)  # of the sum of 3 d coordinates
+        error.at_most(theorem(slope * heads.attention_error, "|f|_Lip E_Attn") + rounding)
+        gap = fixed.kernel(rpe, heads.exponents, heads.alphas, 60).sum(0)
+        gap[[*T]] -= 1
+        error.within(np.abs(gap).sum(), theorem(0, SIGNS) + rounding)
 
 
 @rpes
@@ -163,8 +177,7 @@ def test_rate_in_the_number_of_heads(rpe, claim):
     few = 4 if rpe == "lin" else 5
     one, twice = (measure(claim, rpe, "shared", H) for H in (few, 2 * few))
     gain = claim.measured("error at 2H over error at H", twice / one, equation="H^-n", H=few)
-    for n in (1, 2, 3):
-        gain.at_most(theorem(2.0**-n, f"H^-{n}"))
+    gain.at_most(theorem(2.0**-3, "H^-3, and so H^-2 and H^-1"))
 
 
 @rpes
@@ -177,106 +190,100 @@ def test_the_least_error_of_any_layer_with_these_exponents(rpe, claim):
         gap = (best.error - best.floor) / best.floor
         between = theorem(1e-3, "duality; 1.001 for what lies beyond the window")
         claim.measured("relative gap of E", gap, equation=equation, H=H).at_most(between)
-        windows = target.draw(256, 60, claim.rng("best"))
-        found, rounding = fixed_heads.best_parity_error(best, target, windows)
+        column = np.array(best.coefficients, dtype=object)[:, None]
+        gap = fixed.kernel(rpe, best.family.exponents, column, 60)[0]
+        gap[[*T]] -= 1
+        gap[0] = 0  # left to the readout, which has x_t
+        window = np.where(gap[::-1] < 0, -1.0, 1.0)[None, :, None]
+        found, rounding = fixed_heads.best_parity_error(best, target, window)
         error = claim.measured(ERROR, found, equation=equation, H=H)
-        error.at_most(theorem(best.error, "E") + rounding_error(rounding, ROUNDING))
-        error.at_least(chosen(best.floor / 2, "random signs show an error of the size of E"))
-        bound = target.readout.lipschitz * fixed_heads.for_parity(rpe, "shared", H).attention_error
+        rounding = rounding_error(rounding, ROUNDING)
+        error.at_most(theorem(best.error, "E") + rounding)
+        error.within(np.abs(gap).sum(), theorem(0, SIGNS) + rounding)
+        bound = math.sqrt(3) * fixed_heads.for_parity(rpe, "shared", H).attention_error
         least = theorem(min(1.0, best.floor), "no layer with these exponents errs less")
         claim.measured("|f|_Lip E_Attn", bound, equation=equation, H=H).at_least(least)
 
 
 @pytest.mark.train
 def test_trained_layers_and_the_figure(claim):
-    """From random starts no run comes near the construction; every disturbed one is led back."""
-    panels, starts = {}, ("random", "construction")
+    """What training makes of layers of class (7), recorded: the statement says nothing about it."""
+    panels, starts, fit = {}, ("random", "construction"), trained_transformer
     steps, runs = claim.at_scale(smoke=(60, 2), laptop=(300, 5), paper=(4000, 20))
     for rpe, H in (("lin", 5), ("log", 6)):
         Hs, seed = some_heads(claim, rpe), claim.seed("windows")
         curves = panels[f"{rpe}-RPE"] = fixed_heads.parity_curves(rpe, Hs, seed, claim.device)
         for start in starts if rpe == "lin" or claim.scale != "smoke" else ():
-            spec = trained_transformer.FitTransformer(
+            spec = fit.FitTransformer(
                 target="sparse parity", rpe=rpe, layers=1, heads=H, steps=steps, runs=runs,
                 dot_product=False, normalised=True, seed=claim.seed("start") % 2**31, start=start,
                 noise=0.2 if start == "construction" else 0.0, length=12, lr=1e-2,
             )  # fmt: skip
-            numbers = claim.train(spec, trained_transformer.train).outcome.numbers
+            outcome = claim.train(spec, fit.train).outcome
+            numbers = outcome.numbers
             curves[f"trained from {start}"] = [(H, error) for error in numbers["largest error"]]
             for key, values in numbers.items():
                 claim.record(key, values, rpe=rpe, start=start)
-            at = {"equation": "Theorem 4.1", "rpe": rpe, "start": start}
-            found = trained_transformer.compared(numbers, dict(curves["shared"])[H])
-            if start == "random":
-                diverged = chosen(1.05, "the output 0 has 1; a run that diverges has more")
-                claim.measured("mean square, worst run", found.worst, **at).at_most(diverged)
-                apart = chosen(10, "a factor of ten apart: no run finds weights like the proof's")
-                claim.measured("largest error, over built", found.over_built, **at).at_least(apart)
-            else:
-                undone = chosen(0.2, "1 is no progress: every run undoes most of the noise")
-                claim.measured("mean square, after over before", found.left, **at).at_most(undone)
-    caption = (
-        "Parity of three tokens, float64, all windows of 10 tokens and the worst of 60. Best in "
-        "class: tokens in [−1, 1], any width and readout. Trained layers: windows of 12 tokens."
-    )
+            layers = [one.layers[0].attention.heads for one in fit.networks(spec, outcome)]
+            free = [sum(head.dot_product_free for head in heads) for heads in layers]
+            found = claim.measured("heads without dot product", free, equation="(7)", start=start)
+            found.equals([H] * runs)
+    caption = "Parity of three tokens, float64, all windows of 10 tokens and the worst of 60. Best "
+    caption += "in class: tokens in [−1, 1], any readout. Trained layers: windows of 12 tokens."
     claim.figure(pictures.heads(panels), "heads", caption=caption)
 
 
 @pytest.mark.construct
 def test_rate_in_the_width(claim):
-    """f = |(x_t, x_{t-2})|_2, lin, 6 heads: m^-1/2 for drawn neurons, m^-2 for spread ones."""
+    """f = |(x_t, x_{t-2})|_2, lin, 6 heads: m^-1/2 for drawn neurons, m^-2 for spread ones.
+
+    Readouts have slopes of at most sum |a_k| |b_k|_2 = pi. With m equal angles, 8 | m, the sum of
+    relu(cos) over them is cot(pi/m) at 45 degrees, so that E_FFN is sqrt 2 (1 - pi/m cot(pi/m)) at
+    the corners of the unit square, and no more elsewhere.
+    """
     target, heads = targets.NEAR_AND_FAR, fixed_heads.shared("lin", (2,), 6)
     windows, E_Attn = width.edge_windows(10, claim.rng("edge")), heads.attention_error
-    # The scatter of a draw, and so the number of draws, is that of Theorem 6.1's claim.
+    memories = windows[:, [-1, -3], 0]
     some, draws = (32, 64, 128, 256, 512), claim.at_scale(smoke=12, laptop=16, paper=48)
     curves = width.Curves(claim.at_scale(smoke=some[::2], laptop=some, paper=(*some, 1024)))
     for kind, m, neurons in width.networks(curves.widths, draws, claim.rng("neurons")):
         found, proved, rounding = heads.read_by(neurons, target, windows, claim.device)
         bound = theorem(proved, "E_FFN + E_Attn, both proved") + rounding_error(rounding, ROUNDING)
         curves.add(kind, found, bound.value)
+        off = np.abs(barron.value(neurons, memories) - np.linalg.norm(memories, axis=1)).max()
         error = claim.measured(ERROR, found, equation="Theorem 4.1", m=m, kind=kind)
-        error.at_most(bound).at_least(chosen(bound.value / 2, SIZE))
+        why = "E_FFN at the exact memories, less slope π times E_Attn"
+        error.at_most(bound).at_least(theorem(off - math.pi * E_Attn - rounding, why))
+        if kind == "spread":
+            corner = math.sqrt(2) * (1 - math.pi / m / math.tan(math.pi / m))
+            lost = rounding_error(30 * (m + 14) * EPS, "at sup_error (barron.py): path norm 4")
+            both = claim.measured("E_FFN + E_Attn", proved, equation="m^-2", m=m)
+            both.within((1 + E_Attn) * corner + E_Attn, lost)
     exponent, error = curves.exponent()
-    tolerance = stderr(error, f"3 standard errors of {draws} draws at both ends")
-    claim.measured("exponent of m, drawn", exponent, equation="m^-1/2").within(-0.5, tolerance)
-    telling = chosen(0.4, "below 1/2: the fit tells m^-1/2 from m^0 and from m^-1")
-    claim.measured("3 standard errors of it", error, equation="m^-1/2").at_most(telling)
-    small, share = chosen(0.2, "what falls is E_FFN"), E_Attn / min(curves.errors["spread"])
-    claim.measured("E_Attn over the least error", share, equation="m^-1/2").at_most(small)
+    found, why = claim.measured("exponent of m, drawn", exponent, equation="m^-1/2"), "at both ends"
+    found.within(-0.5, stderr(error, f"3 standard errors of {draws} draws {why}"))
+    found.at_least(stderr(error - 1, f"not m^-1: 3 standard errors {why}"))
+    found.at_most(stderr(-error, f"not m^0: 3 standard errors {why}"))
     figure = pictures.width(curves, E_Attn, target="$|(x_t, x_{t-2})|_2$")
     claim.figure(figure, "width", caption="|(x_t, x_{t−2})|₂, lin-RPE, 6 heads: error against m.")
 
 
 @rpes
-@pytest.mark.best_in_class
-def test_heads_needed_grow_like_T(rpe, claim):
-    """For an E_Attn of 0.1 with the usual exponents. The weights soon grow beyond float64."""
-    last, weight = 8 if rpe == "lin" else claim.at_scale(smoke=3, laptop=5, paper=8), 0.0
-    for far in range(1, last + 1):
-        H, weight = fixed_heads.heads_for(rpe, far, 0.1)
-        claim.record("weights", weight, T=far)
-        heads = claim.measured("heads", H, equation="E_Attn ≤ 0.1", T=far)
-        enough = theorem(far + 2, "the interpolant at 0, ..., T + 1, exponentials.py, q = e^-1.5")
-        heads.at_most(enough if rpe == "lin" else chosen(2 * far, "linear in T, not T^1.01(n+1)/n"))
-        heads.at_least(theorem(far + (rpe == "lin"), "finding heads-necessary: fewer err by 1"))
-    if rpe == "lin":
-        most = exponentials.interpolation_bound(2, "0.2232")  # e^-1.5 = 0.22313...
-        proved = claim.measured("error of T + 2 heads, every T", most, equation="E_Attn ≤ 0.1")
-        proved.at_most(theorem(Fraction(1, 10), "what is asked for"))
-        lost = roundoff.unit("float64") * weight
-        all_lost = theorem(1.0, "eps times the weights is what float64 leaves")
-        claim.measured("eps sum |alpha|", lost, equation="4.1", T=last).at_least(all_lost)
-
-
-@rpes
 @pytest.mark.certified
 def test_constants_of_the_proof_say_nothing_below_thousands_of_heads(rpe, claim):
-    """A sum of bounds below 1 has both below 1; the construction does it with 4 or 6 heads."""
-    needed, of = sum(moving.heads_of_proof(rpe, far) for far in T), fixed_heads.for_parity
-    ours = next(H for H in range(1, 9) if of(rpe, "shared", H).attention_error < 1)
-    claim.record("heads of the construction", ours)
-    least = theorem(1000 * ours, "at the best n of front M(n) (growth / H_k)^n, printed_bounds.py")
-    claim.measured("heads until the bound is below 1", needed, equation="A.1").at_least(least)
+    """front M(n) (growth / H_k)^n < 1/2, printed_bounds.py, at best for n = 4: M(4) = 8315.890.
+
+    T = 1, 3. lin: growth e^{0.01 T} / (1 - e^-0.01) = 101.511, 103.562, front e times this: H_k >
+    growth (2 front M(4))^(1/4) = 4698.39, 4817.33. log: growth 100 (2 T)^1.01 = 201.391, 610.847,
+    front e T^1.01 zeta(1.01) = 273.399, 829.258: 9299.81, 37225.44. 4 or 6 shared heads do it.
+    """
+    needed = [moving.heads_of_proof(rpe, far, Fraction(1, 2)) for far in T]
+    found = claim.measured("heads until the bound is below 1/2", needed, equation="A.1")
+    found.equals({"lin": [4699, 4818], "log": [9300, 37226]}[rpe])
+    H = {"lin": 4, "log": 6}[rpe]
+    ours = fixed_heads.for_parity(rpe, "shared", H).attention_error
+    enough = theorem(Fraction(1, 2), "what is asked for")
+    claim.measured("E_Attn", ours, equation="4.1", H=H).at_most(enough)
 
 
 def readout_error(k):
@@ -320,11 +327,9 @@ def test_printed_shares_of_the_heads_are_no_numbers_of_heads(claim):
         measured=H * costs[0] / (costs[0] + costs[1]), expected=1, relation=">=",
         equation="A.1: H_k = H e^{0.01 T_k} / Σ_j e^{0.01 T_j}",
     )  # fmt: skip
-    rng, wrong = claim.rng("shares"), 0
-    for n, M, H in itertools.product((1, 2, 3), (1, 2, 3), range(3, 9)):
-        costs = [Fraction(int(v), 10) for v in rng.integers(10, 60, M)]
-        wrong += not budgets.allocation_is_best(H, costs, n)
-    claim.measured("shares that are not the best integers", wrong, equation="A.1, H_k").equals(0)
+    # n = 2, a = (1, 3), H = 6: 1/h^2 + 27/(6 - h)^2 is 2.08, 1.9375, 3.11, ... for h = 1, 2, 3, ...
+    shares = claim.measured("best shares", budgets.allocate(6, [1.0, 3.0], 2), equation="A.1, H_k")
+    shares.equals([2, 4])
 
 
 def error_of_one_head(u, T):
@@ -338,10 +343,6 @@ def error_of_one_head(u, T):
 
 def test_printed_choice_of_a_small_attention_error_needs_heads(claim):
     """ "By choosing E_Attn <= 1": one head u^s is at distance 1 or more from each I{s = T_k}."""
-    for u in map(Fraction, ("1/100", "1/2", "99/100")):
-        tests = [necessity.against_exponentials(far, [u]) for far in T]
-        hits = [sum(z[t] * exact.rational(u) ** t for t in z) for z in tests]
-        claim.measured("sum of z_t u^t", hits, equation="Σ z_t uᵗ = 0", u=u).equals([0, 0])
     claim.counterexample(
         "E_Attn <= 1 can be chosen for every H", input={"T": T, "H": 1, "u": "any 0 < u < 1"},
         measured=min(error_of_one_head(u, T)[0] for u in ("1/100", "1/2", "99/100")), expected=1,
@@ -354,7 +355,7 @@ def test_control_heads_for_another_distance(claim):
     """T = (1, 2) fetched for (1, 3): the parity of the wrong tokens is off by 2."""
     target, heads = targets.SPARSE_PARITY, fixed_heads.shared("lin", (1, 2), 6)
     error = fixed.largest_error(heads.transformer(target, 8), target, 8)
-    off = theorem(2 - target.readout.lipschitz * heads.attention_error - 1e-6, "1e-6: rounding")
+    off = theorem(2 - 2 * heads.attention_error - 1e-6, "1e-6: rounding")
     claim.measured(ERROR, error, equation="4.1 with T_2 = 2").at_least(off)
 
 

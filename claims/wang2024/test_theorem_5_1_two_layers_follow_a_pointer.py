@@ -27,7 +27,7 @@ import flint
 import pytest
 from hypothesis import strategies as st
 
-from repro.bounds import chosen, rounding_error, theorem
+from repro.bounds import chosen, exactly, rounding_error, theorem
 from repro.wang2024 import adaptive, budgets, circle, fixed, following, moving, targets
 from repro.wang2024 import trained_transformer as fit
 from repro.wang2024.pictures import networks as pictures
@@ -44,6 +44,17 @@ types = pytest.mark.parametrize("rpe", ["lin", "log"])
 circles = pytest.mark.parametrize(("T", "rpe"), CIRCLE, ids=[f"T={T}-{rpe}" for T, rpe in CIRCLE])
 
 
+def by_definition(psi, few, rng):
+    """The largest |sum_s psi(s; g) x_{t-s} - x_{t-g}|, g = x_t + 2, of one pointer; lin, exact."""
+    windows, errors = targets.FOLLOW.windows(5), []
+    for x in windows[rng.permutation(len(windows))[:few], :, 0].astype(int).tolist():
+        for t in (3, 4):
+            heads, g = zip(psi.alphas, psi.exponents, strict=True), x[t] + 2
+            held = sum(a * b.of ** (g - s) * x[t - s] for a, b in heads for s in range(t + 1))
+            errors.append(abs(held - x[t - g]))
+    return max(errors)
+
+
 def follow_exactly(claim, name, rpe):
     """lin: T + 1 heads for each memory, in rationals. log: one for each t/B <= 1, in balls."""
     few, rng = claim.at_scale(smoke=40, laptop=None, paper=None), claim.rng(f"{name} {rpe}")
@@ -55,9 +66,9 @@ def follow_exactly(claim, name, rpe):
         block.at_most(theorem(one.error**2, "the l1 error of the heads"))
     bound = theorem(bound, "|f|_Lip² E_Attn²")
     claim.measured(f"{ERROR}, squared", found.output**2, equation="B.1").at_most(bound)
-    if rpe == "lin":
-        size = chosen(max(one.error for one in heads) / 2, "the error is of the size of the heads'")
-        claim.measured(ERROR, found.output, equation="B.1").at_least(size)
+    if (name, rpe) == ("follow", "lin"):
+        same = by_definition(heads[0], few, claim.rng(f"{name} {rpe}"))
+        claim.measured(ERROR, found.output, equation="B.1").equals(same)
 
 
 @names
@@ -70,14 +81,6 @@ def test_lin_in_rationals(name, claim):
 @pytest.mark.certified
 def test_log_in_balls(name, claim):
     follow_exactly(claim, name, "log")
-
-
-@pytest.mark.exact
-def test_one_network_serves_every_length(claim):
-    """Tokens 0 before a window change nothing: the same weights, at 5 and at 12 positions."""
-    heads = moving.interpolated("lin", 3, LEVEL)
-    short, long = following.after_zeros(targets.FOLLOW, heads, 7, claim.rng("x"))
-    claim.measured("last two outputs", long, equation="Remark 3.1").equals(short)
 
 
 @names
@@ -100,8 +103,7 @@ def test_no_weights_do_better_for_the_fetched_token(rpe, claim):
         best, seed = moving.least_error(rpe, 3, H), claim.seed("long windows")
         proved = following.example_error("follow", rpe, H, seed, claim.device).proved
         error = claim.measured("sup error, all sequences", proved, equation="(10)", H=H, least=best)
-        error.at_least(theorem(best * (1 - 1e-12), "duality, in balls; 1e-12 for the enclosure"))
-        error.at_most(chosen(1.1 * best, "the least, but for 60 tokens and float64: 10 %"))
+        error.at_least(theorem(best, "duality, in balls"))
 
 
 def trained(claim, rpe, start):
@@ -114,41 +116,30 @@ def trained(claim, rpe, start):
         steps=steps, seed=claim.seed(f"{rpe} {start}") % 2**31, noise=0.0 if random else 0.05,
         length=length, batch=batch, lr=2e-2 if random else 5e-3,
     )  # fmt: skip
-    return claim.train(spec, fit.train).outcome
+    return spec, claim.train(spec, fit.train).outcome
 
 
-@types
 @pytest.mark.train
-def test_gradient_descent_from_a_random_start_and_from_the_construction(rpe, claim):
-    found, seed = {}, claim.seed("long windows")
-    built = following.example_error("follow", rpe, TRAINED[rpe], seed, claim.device).found
-    for start in ("random", "construction"):
-        outcome = trained(claim, rpe, start)
-        for name, runs in outcome.numbers.items():
-            claim.record(name, runs, start=start)
-        curves, runs = len(outcome.curves) - 1, len(outcome.numbers["largest error"])
-        claim.measured("curves, one a run", curves, equation="5.1", start=start).equals(runs)
-        found[start] = fit.compared(outcome.numbers, built)
-    part, (random, led) = claim.at_scale(smoke=0.9, laptop=0.7, paper=0.7), found.values()
-    worst = claim.measured("mean square, worst random run", random.worst, equation="5.1")
-    worst.at_most(chosen(part * 2 / 3, "the output 0 has 2/3: below it a run has learnt something"))
-    best = claim.measured("largest error, over built", random.over_built, equation="5.1")
-    best.at_least(chosen(10, "a factor of ten apart: no run finds weights like the proof's"))
-    left = claim.measured("mean square, after over before", led.left, equation="5.1")
-    left.at_most(chosen(0.1, "1 is no progress: every run undoes most of the noise"))
-
-
-@pytest.mark.construct
-def test_figure_error_against_heads(claim):
+def test_figure_error_against_heads_and_training(claim):
+    """Runs from random starts and from the disturbed construction are recorded."""
     panels, seed, device = {}, claim.seed("long windows"), claim.device
     for rpe, Hs in HEADS.items():
         panels[rpe] = curves = following.error_curves(rpe, claim.at_scale(**Hs), seed, device)
         for start in ("random", "construction"):
-            runs = trained(claim, rpe, start).numbers["largest error"]
-            curves[f"trained from {start}"] = [(TRAINED[rpe], error) for error in runs]
+            spec, outcome = trained(claim, rpe, start)
+            for name, runs in outcome.numbers.items():
+                claim.record(name, runs, rpe=rpe, start=start)
+            H, runs = TRAINED[rpe], outcome.numbers["largest error"]
+            curves[f"trained from {start}"] = [(H, error) for error in runs]
+            heads = [
+                [len(layer.attention.heads) for layer in network.layers]
+                for network in fit.networks(spec, outcome)
+            ]
+            layers = claim.measured("heads in each layer", heads, equation="(12)", start=start)
+            layers.equals([[H if start == "random" else 1, H]] * len(runs))
         gain = curves["follow"][-1][1] / curves["follow"][0][1]
         fall = claim.measured("error, most heads over fewest", gain, equation="5.1", rpe=rpe)
-        fall.at_most(chosen(0.1, "a factor of ten: the error falls with H"))
+        fall.at_most(theorem((curves["follow"][0][0] / curves["follow"][-1][0]) ** 3, "as H^-3"))
     caption = "Two layers in float64; the bound is for two pointers. Over infinite sequences no "
     caption += "weights do better than the green curve; trained networks choose their exponents."
     claim.figure(pictures.heads(panels), "heads", caption=caption)
@@ -161,11 +152,6 @@ def test_lin_the_printed_rate_for_every_H_with_one_constant(claim):
     cases = st.tuples(st.integers(1, 8), st.integers(1, 500), distances)
     examples, faults = claim.at_scale(smoke=60, laptop=400, paper=20_000), budgets.unproved
     claim.for_all("steps not proved", cases, faults, equation="E_Attn ≥ p", examples=examples)
-    falls = theorem(Fraction(1, 10**60), "the terms fall beyond T = 100; 1e-60 for the balls")
-    for n in (1, 2, 3, 8):
-        claim.record("C(n)", float(budgets.smallest_constant(n, 1)), n=n)
-        ratio = budgets.constant_ratio(n, 400)
-        claim.measured("C(n) over the largest term", ratio, equation="C(n)", n=n).within(1, falls)
 
 
 @pytest.mark.parametrize("H", [3, 5, 6], ids="H={}".format)
@@ -200,29 +186,36 @@ def test_whole_numbers_of_heads(claim):
 @pytest.mark.certified
 def test_bounds_at_points_worked_out_by_hand(claim):
     """lin: e^{0.01 * 100} = e. log: 10^1.01 squared. Width: 8 S^2 log(2N), 32 S^2 T^2 log(2N)."""
-    for rpe, T, value in [
-        ("lin", [100], 0.738905609893065),  # e^2 / 10
-        ("lin", [100, 100], 2.95562243957226),  # (2e)^2 / 10
-        ("log", [10], 10.471285480508996),  # 10^2.02 / 10
+    for rpe, T, H, n, value in [
+        ("lin", [100], 10, 1, 0.738905609893065),  # e^2 / 10
+        ("lin", [100, 100], 3, 2, 17.853810598389038),  # (2e)^3 / 3^2
+        ("log", [10], 10, 1, 10.471285480508996),  # 10^2.02 / 10
+        ("log", [2, 4], 3, 2, 24.84675578530586),  # (2^1.01 + 4^1.01)^3 / 3^2
     ]:
-        found = float(budgets.extraction(rpe, [T], 10, 1).mid())
-        bound = claim.measured("E_Attn / C(1)", found, equation="5.1", rpe=rpe, T=T, H=10)
-        bound.within(value, rounding_error(1e-13, "16 digits by hand"))
-    # S = 3, T = 2, N = 8 tokens: 72 log 16 = 199.6 and 1152 log 16 = 3194.1
-    for rpe, least in (("lin", 200), ("log", 3195)):
-        claim.measured("m", circle.enough(rpe, 3, 2, 8), equation="m > law", rpe=rpe).equals(least)
+        found = float(budgets.extraction(rpe, [T], H, n).mid())
+        bound = claim.measured("E_Attn / C(n)", found, equation="5.1", rpe=rpe, T=T, H=H, n=n)
+        bound.within(value, rounding_error(1e-14 * value, "16 digits by hand"))
+    # S = 3, T = 2, N = 8: 72 log 16 = 199.6, 1152 log 16 = 3194.1; a tenth wrong: log 160
+    for rpe, least in (("lin", [200, 366]), ("log", [3195, 5847])):
+        m = [circle.enough(rpe, 3, 2, 8, missed) for missed in (1.0, 0.1)]
+        claim.measured("m", m, equation="m > law", rpe=rpe).equals(least)
 
 
 @pytest.mark.certified
-def test_what_the_constants_of_the_proofs_promise(claim):
-    """From how many heads on is E_Attn below 1, which weights 0 have? One memory, T = 3."""
-    claim.record("heads, the theorem with our C(n), lin", budgets.heads_promised(3))
-    for rpe in ("lin", "log"):
-        heads, enough = moving.heads_needed(rpe, 3), moving.interpolated(rpe, 3, "1/2")
-        error = claim.measured("E_Attn", enough.error, equation="E.2, E.5", rpe=rpe, heads=heads)
-        error.at_most(theorem(Fraction(1, 2), "the interpolant, exact (lin) or in balls (log)"))
-        proof, few = moving.heads_of_proof(rpe, 3), theorem(500 * heads, "both numbers are exact")
-        claim.measured("heads by the proof", proof, equation="E.2, E.5", rpe=rpe).at_least(few)
+def test_the_chain_of_head_counts_by_hand(claim):
+    """n = 2, T = 3 and 2. H = 3 serves T = 2, and T = 3 would need four; H = 2 serves neither.
+
+    C(2) = max (T + 1)^2 e^{-0.03 T} = 67^2 e^-1.98, at T = 66. C(2) (e^0.03 + e^0.02)^3 / 9,
+    (4^(2/3) + 3^(2/3))^3 / 9, (3 + 4)^3 / (4 * 9), p = 1; then (0 + 2 * 3)^3 / (3 * 4), p = 2.
+    """
+    of_3 = 593.8576849135477, 10.814588628634893, 343 / 36, 1
+    of_2 = 1336.1797910554824, 24.332824414428508, 18, 2
+    for H, stated in ((3, of_3), (2, of_2), (7, ())):
+        steps = budgets.steps_to_p(2, H, [3, 2])
+        claim.measured("steps", len(steps), equation="E_Attn ≥ p", H=H).equals(len(stated))
+        for step, value in zip(steps, stated, strict=True):
+            found = claim.measured("step", float(step.mid()), equation="E_Attn ≥ p", H=H)
+            found.within(value, rounding_error(1e-14 * value, "16 digits by hand"))
 
 
 @circles
@@ -246,15 +239,21 @@ def test_width_laws(claim):
     for rpe, T in [(rpe, T) for rpe in ("lin", "log") for T in (2, 4, 8)]:
         one = found[rpe, T] = circle.half_width(T, rpe, draws, claim.rng(f"{T} {rpe}"))
         claim.record("m over the law", one.over_law, rpe=rpe, T=T, S=one.S, m=one.m)
-    for rpe, most in (("lin", 2), ("log", 3)):
-        over, at = [found[rpe, T].over_law for T in (2, 4, 8)], {"equation": "m ≳ law", "rpe": rpe}
-        law = claim.measured("largest over least m / law", max(over) / min(over), **at)
-        law.at_most(chosen(most, "far less than m itself grows from T = 2 to T = 8"))
-        grows = claim.measured("m at T₃ over m at T₁", found[rpe, 8].m / found[rpe, 2].m, **at)
-        grows.at_least(chosen(12, "four times what is allowed for m over the law, or more"))
+    why = "fixed before: halfway to the rivals, "
+    for rpe, T in found:
+        one, S = found[rpe, T], circle.least_of_steps(T, rpe).norm
+        enough = math.sqrt(2) * circle.enough(rpe, S, T, 8, missed=0.5)
+        half = claim.measured("m, half of the draws right", one.m, equation="m ≳ law", rpe=rpe, T=T)
+        half.at_most(theorem(enough, "Hoeffding; √2 is a step of the widths"))
+    for rpe in ("lin", "log"):
+        m, law = (found[rpe, 8].m / found[rpe, 2].m, circle.law(rpe, found[rpe, 8].S, 8))
+        slope = math.log(m) / math.log(law / circle.law(rpe, found[rpe, 2].S, 2))
+        grows = claim.measured("exponent of the law", slope, equation="m ≳ law", rpe=rpe)
+        grows.within(1, chosen(1 / 4, why + "S and S³ (times T²) for S², at 1/2 and 3/2"))
     few, many = (found["log", T].m / found["log", T].S ** 2 for T in (2, 8))
-    squares = claim.measured("m / S² at T₃ over T₁, log", many / few, equation="m ≳ S² T²")
-    squares.at_least(chosen(10, "without T², which grows by 16, the law would miss most of this"))
+    slope = math.log(many / few) / math.log(4)
+    squares = claim.measured("exponent of T, log", slope, equation="m ≳ S² T²")
+    squares.within(2, chosen(1 / 2, why + "T and T³"))
     caption = "Over S² (lin), S²T² (log) the curves of all T are close; dashed: Hoeffding's bound."
     claim.figure(pictures.widths(found), "widths", caption=caption)
 
@@ -357,17 +356,17 @@ def test_control_too_narrow_a_network_points_elsewhere(T, claim):
     while not wrong:
         rngs = rng, claim.rng("windows")
         error, wrong = following.with_drawn_pointer(T, psi, 4, *rngs, claim.device)
-    token = chosen(0.9, "an error of the size of a token, not of the heads' error")
-    claim.measured(ERROR, error, equation="m < law", wrong=wrong).at_least(token)
+    apart = theorem(9 / 29 - psi.error - psi.rounding(24), "first coordinates 0, 20/29, 1 apart")
+    claim.measured(ERROR, error, equation="m < law", wrong=wrong).at_least(apart)
 
 
 @circles
-def test_control_below_the_law_most_draws_are_wrong(T, rpe, claim):
-    found = circle.least_of_steps(T, rpe)
-    m = math.ceil(circle.law(rpe, found.norm, T) / {"lin": 16, "log": 128}[rpe])
+def test_control_one_neuron_points_wrong(T, rpe, claim):
+    """S r_k(x) and its sign: one line, which is far above 1 somewhere, 0 or below elsewhere."""
+    found, m = circle.least_of_steps(T, rpe), 1
     right = circle.share_right(found, circle.steps(T), rpe, m, 400, claim.rng("few"))
-    most = chosen(0.8, "at the proved width at most a tenth are wrong, here most are")
-    claim.measured("draws that are wrong", 1 - right, equation="m < law", m=m).at_least(most)
+    every = exactly(1, "S r_k, or -S r_k, rounds to g at all eight tokens for no k")
+    claim.measured("draws that are wrong", 1 - right, equation="m < law", m=m).at_least(every)
 
 
 @pytest.mark.parametrize("H", [4, 5, 6], ids="H={}".format)
@@ -378,8 +377,8 @@ def test_control_without_rounding_the_error_of_g_stays(H, claim):
     windows = target.draw(100, 8, claim.rng("windows"))
     error = adaptive.float_error(adaptive.unrounded(network), target, windows)
     claim.record("with rounding", adaptive.float_error(network, target, windows))
-    token = chosen(1, "an error of the size of a token: the pointers have to be rounded")
-    claim.measured(ERROR, error, equation="(15)").at_least(token)
+    lost = rounding_error(psi.rounding(8), LOST)
+    claim.measured(ERROR, error, equation="(15)").at_least(theorem(psi.error, "with (15)") + lost)
 
 
 @names

@@ -67,8 +67,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from repro.wang2024 import moving
-from repro.wang2024.exponentials import constant_terms, smallest_constant
+from repro.wang2024.exponentials import smallest_constant
 from repro.wang2024.heads import exact
 from repro.wang2024.model import Transformer
 
@@ -228,30 +227,9 @@ def unproved(case: tuple[int, int, Sequence[int]]) -> int:
     return sum(not a * ROOM >= b for a, b in itertools.pairwise(steps_to_p(*case)))
 
 
-def heads_promised(T: int) -> int:
-    """From how many heads on Theorem 5.1, with this C(n), says less than 1 of one memory; lin."""
-
-    def bound(H: int, n: int) -> flint.arb:
-        return smallest_constant(n, 1) * extraction("lin", [[T]], H, n)
-
-    return next(H for H in itertools.count(1) if any(bound(H, n) < 1 for n in range(1, 9)))
-
-
-@precisely
-def constant_ratio(n: int, last: int) -> flint.arb:
-    """The C(n) of Theorem 5.1 over the largest of its terms with T < last, all of them computed."""
-    terms = constant_terms(n, range(1, last), 1)
-    return smallest_constant(n, 1) / functools.reduce(flint.arb.max, terms)
-
-
 def most_heads(rpe: str, T: int) -> int:
     """Enough for any accuracy: T + 1 (lin), 1 + T(T-1)/2 (log)."""
     return T + 1 if rpe == "lin" else 1 + T * (T - 1) // 2
-
-
-def above_most(last: int) -> int:
-    """How many T <= last need more than `most_heads` for log: none, as |F_T| <= T(T-1)/2."""
-    return sum(moving.heads_needed("log", T) > most_heads("log", T) for T in range(1, last + 1))
 
 
 def cases(rpe: str, nested: bool, count: int, rng: np.random.Generator) -> tuple[int, int]:

@@ -17,7 +17,6 @@ distance on N_+ of rho = sum_k I{. = T_k} from the span of the heads.
 """
 
 import functools
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,12 +133,6 @@ def apart(rpe: str, distances: Sequence[int], H: int) -> FixedHeads:
     exponents = sum((usual_exponents(rpe, own) for own in shares), ())
     alphas = rationals(fixed.apart([alphas.tolist() for alphas, _ in columns]))
     return FixedHeads(rpe, exponents, alphas, tuple(e for _, e in columns))
-
-
-def heads_for(rpe: str, T: int, level: float) -> tuple[int, float]:
-    """How many of the usual heads, T or more, are enough for one memory; and sum |alpha|."""
-    found = ((H, fixed.optimal(rpe, T, usual_exponents(rpe, H))) for H in itertools.count(T))
-    return next((H, float(best.weight)) for H, best in found if best.error <= level)
 
 
 PARITIES = {1: (SPARSE_PARITY, 10), 2: (AXES, 6)}  # by d; all windows of so many tokens are tried

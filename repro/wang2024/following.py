@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from repro.numerics.arrays import each
-from repro.numerics.exact import rational, rational_zeros, rationals
+from repro.numerics.exact import rational, rationals
 from repro.wang2024 import adaptive, budgets, circle, fixed, moving, printed_weights
 from repro.wang2024.model import Transformer, inner
 from repro.wang2024.moving import Moving
@@ -110,14 +110,6 @@ def example_exactly(
 
 def exact_heads(target: Target, rpe: str, level: Any = "1/100") -> list[Moving]:
     return [moving.interpolated(rpe, T, level) for T in target.distances]
-
-
-def after_zeros(target: Target, heads: Moving, count: int, rng: np.random.Generator) -> list[Any]:
-    """The last two outputs for random windows of 5 tokens, and with zeros before them; exact."""
-    network = two_layers(target, [heads])
-    short = rationals(target.draw(4, 5, rng).astype(int))
-    long = np.concatenate([rational_zeros(4, count, target.d), short], axis=1)
-    return [network(x)[:, -2:, 0].tolist() for x in (short, long)]
 
 
 def off_pointer(name: str, by: int, level: Any, every: int) -> Any:

@@ -107,7 +107,9 @@ class Moving:
 
 def heads_needed(rpe: str, T: int) -> int:
     """With so many heads `interpolated` reaches every level."""
-    return T + 1 if rpe == "lin" else 1 + len(powers.farey(T))
+    if rpe == "lin":
+        return T + 1
+    return 1 + len(powers.farey(T))
 
 
 def heads_of_proof(rpe: str, T: int, level: Any = 1) -> int:
@@ -146,24 +148,29 @@ def usual_exponents(rpe: str, H: int) -> tuple[Fraction, ...]:
 
 
 @functools.cache
+def _best(rpe: str, T: int, H: int) -> l1.Best:
+    exponents = usual_exponents(rpe, H)
+    if rpe == "lin":  # the worst B is T
+        return l1.best(l1.indicator(T), l1.Exponentials(exponents), window=WINDOW)
+    cases = [(l1.indicator(B), l1.Powers(exponents, scale=B)) for B in range(1, T + 1)]
+    return l1.best_for_all(cases, window=WINDOW)
+
+
+@functools.cache
 def optimal(rpe: str, T: int, H: int) -> Moving:
     """The best coefficients for the usual exponents, for all B <= T at once; `error` is proved."""
-    exponents = usual_exponents(rpe, H)
-    if rpe == "lin":  # the worst B is T: the coefficients of Lemma E.1, moved
-        best = l1.best(l1.indicator(T), l1.Exponentials(exponents), window=WINDOW)
+    best = _best(rpe, T, H)
+    alphas, exponents = best.coefficients, tuple(best.family.exponents)
+    if rpe == "lin":  # the coefficients of Lemma E.1, moved
         with flint.ctx.workprec(256):
-            pairs = zip(best.coefficients, best.family.exponents, strict=True)
+            pairs = zip(alphas, exponents, strict=True)
             alphas = tuple(a * (-ball(b) * T).exp() for a, b in pairs)
-    else:
-        cases = [(l1.indicator(B), l1.Powers(exponents, scale=B)) for B in range(1, T + 1)]
-        best = l1.best_for_all(cases, window=WINDOW)
-        alphas = best.coefficients
-    return Moving(rpe, T, tuple(best.family.exponents), alphas, best.upper)
+    return Moving(rpe, T, exponents, alphas, best.upper)
 
 
 def least_error(rpe: str, T: int, H: int) -> float:
     """No coefficients for the usual exponents have a smaller error for all B <= T; proved."""
-    return float(flint.arb(optimal(rpe, T, H).error).lower())
+    return _best(rpe, T, H).floor
 
 
 @functools.cache

@@ -1,7 +1,6 @@
 """What the networks of Theorem 5.4 do with nested memories: measured, not judged."""
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -110,17 +109,6 @@ def relay(
     return heads.H, sum(found.wrong), ball(found.output), ball(heads.error)
 
 
-def relay_in_floats(rpe: str, H: int, n: int, device: str) -> tuple[float, Moving, float]:
-    """T = 3: the largest error on all windows of n tokens; the heads; and e |g|_Lip.
-
-    For log that is e times the slope of log g times T. Below 1/2 the pointers are right.
-    """
-    target, heads = chains.relay(3), moving.fitted(rpe, 3, H)
-    error = adaptive.float_error(following.nested(target, heads), target, target.windows(n), device)
-    slope = 3.0 if rpe == "lin" else 3 * math.log(2) * 3
-    return error, heads, heads.error * slope
-
-
 def cliff_pointers(
     delta: Any, heads: Moving, n: int = 3
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -138,17 +126,6 @@ def cliff(delta: Any, heads: Moving) -> tuple[int, Any]:
     """Wrong t_2 at the end of all windows of 3 tokens, and the largest error; exact."""
     found, stated, errors, _ = cliff_pointers(delta, heads)
     return int((found != stated).sum()), errors.max()
-
-
-def steep(
-    H: int, slope: int, count: int, rng: np.random.Generator, device: str
-) -> tuple[float, float]:
-    """|g_2|_Lip = slope: the largest error of the usual lin heads, and the share of wrong t_2."""
-    target = chains.cliff(Fraction(1, 2 * slope))
-    network = following.nested(target, moving.optimal("lin", 2, H))
-    windows = target.draw(count, 14, rng)
-    error, wrong = following.in_floats_wrong(target, network, windows, device)
-    return error, float(wrong[1])
 
 
 def log_centre(t: int) -> flint.arb:
@@ -224,27 +201,6 @@ def in_one_stage(heads: Moving) -> Transformer:
     early = [getattr(memory, heads.rpe) for memory in NESTED.memories]
     early[1] = early[1]._replace(b=early[1].b[:, :1] * 0)
     return adaptive.transformer(replace(NESTED, K=0), [heads] * 2, [[1, 2]], memory_networks=early)
-
-
-def with_memories_off(heads: Moving, by: Any) -> Transformer:
-    """NESTED with memory networks that are off by a constant."""
-    near = [targets.shifted(getattr(memory, heads.rpe), by) for memory in NESTED.memories]
-    return following.nested(NESTED, heads, memory_networks=near)
-
-
-def not_moved(heads: Moving) -> Moving:
-    """psi without e^{-beta T}: lin heads for the indicator of T."""
-    with flint.ctx.workprec(BITS):
-        pairs = zip(heads.alphas, heads.exponents, strict=True)
-        alphas = tuple(a * (ball(b) * heads.T).exp() for a, b in pairs)
-    return replace(heads, alphas=alphas)
-
-
-def fetched_size(heads: Moving, n: int, device: str) -> float:
-    """How far | |block 1| - 1 | is from 0 at most, for NESTED, whose tokens are signs."""
-    network = following.nested(NESTED, heads)
-    fetched = in_floats(network, NESTED.windows(n), device)[3][:, 2:, 1]
-    return float(np.abs(np.abs(fetched) - 1).max())
 
 
 def _example(

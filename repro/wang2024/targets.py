@@ -14,6 +14,7 @@ A target is called with tokens (..., n, d) and gives y_t for t = reach, ..., n -
 the largest distance: from there on the window holds all that f reads.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -73,15 +74,13 @@ def parity(size: int, d: int = 1) -> Readout:
     bends = [(2 * first * (-1) ** k, one, size - 2 * k) for k in range(1, size)]
     network = neurons((first, one, begin), *bends, (constant, [0] * (size * d), 1))
 
-    def zigzag(x: np.ndarray) -> np.ndarray:
-        """By its definition: straight between the values of the parity at s = -size + 2k."""
-        s = x.sum(-1)
-        nodes = np.arange(-size, size + 1, 2)
-        inside = np.interp(s, nodes, (-1.0) ** ((size - nodes) // 2))
-        beyond = np.where(s > size, s - size, np.where(s < -size, first * (s + size), 0))
-        return inside + beyond
+    function = functools.partial(zigzag, size)
+    return Readout(f"parity of {size}", size * d, function, math.sqrt(size * d), network)
 
-    return Readout(f"parity of {size}", size * d, zigzag, math.sqrt(size * d), network)
+
+def zigzag(size: int, x: np.ndarray) -> np.ndarray:
+    """For |x|_inf <= 1: 1, -1, 1, ... at the sums size, size - 2, ..., and straight between."""
+    return np.abs((size - x.sum(-1)) % 4 - 2) - 1
 
 
 def majority(size: int) -> Readout:
@@ -227,7 +226,7 @@ class Target:
         t = np.arange(self.reach, n)
         seen, steps = [x[..., self.reach :, :]], []
         for i, memory in enumerate(self.memories, start=1):
-            step = memory.g(np.concatenate(seen[: self.reads(i)], axis=-1))
+            step = memory.g(np.concatenate(seen[: 1 + self.K], axis=-1))
             if not ((step >= 1) & (step <= memory.T)).all():
                 raise ValueError(f"g_{i} has to lie between 1 and {memory.T}, got {step}")
             steps.append(step)
