@@ -62,11 +62,9 @@ def test_the_block_has_2n_plus_4_nonzero_weights(n, q, claim):
     import torch
 
     block, stated = block_for(n, q, 3), 2 * n + 4
-    printed = multiplication.multiplication_block(n, q, 3).nonzeros()
     for kind, counted in [("integers", block), ("float32", block.to(torch.float32))]:
         found = claim.measured("weights ≠ 0", counted.nonzeros(), equation="2n + 4", weights=kind)
         found.equals(stated)
-    claim.measured("weights saved", printed - block.nonzeros(), equation="W₁ and W₂").equals(4)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])

@@ -50,11 +50,19 @@ def test_three_tokens_worked_out_by_hand(claim):
 
 @pytest.mark.construct
 def test_two_trainings_change_all_but_the_blocks(claim):
-    """The model of f_1*, trained towards 1 and towards x_1 with everything that may be trained."""
+    """The model of f_1*, trained towards 1 and towards x_1 with everything that may be trained.
+
+    At its start F has the rows (0, 1), (±3/5, 4/5): 25/18 for the last two makes x_1² + 16/9 x_2².
+    """
     import torch
 
     x = torch.tensor(claim.rng("x").uniform(-1, 1, (30, 2)), device=claim.device)
-    ends = []
+    start, ends = powers.construction(polynomials.F_1_STAR, 3), []
+    by_hand = {"F": (start.F, [[0, 1], ["3/5", "4/5"], ["-3/5", "4/5"]])}
+    by_hand["beta"] = powers.slots_of(start), [[0, "-7/9"], [0, "25/18"], [0, "25/18"]]
+    for name, (found, expected) in by_hand.items():
+        first = claim.measured("weights at the start", found.tolist(), equation="f_1*", of=name)
+        first.equals(exact.rationals(expected).tolist())
     for target in (0 * x[:, 0] + 1, x[:, 0]):
         built = powers.construction(polynomials.F_1_STAR, 3, lifts=powers.roomy)
         model = network.PolynomialTransformer(built, 3, torch.float64, claim.device)
