@@ -113,7 +113,7 @@ def stay_above_the_floor(claim, targets, errors, offset, equation):
     """No trained network is below the exact floor of its target."""
     floors = [linear_tasks.recurrent_floor(task, offset) for task in targets]
     claim.record("floors", floors, offset=offset)
-    over = [error / floor for error, floor in zip(errors, floors, strict=True)]
+    over = [error / floor for error, floor in zip(errors, floors, strict=True) if floor]
     claim.record(f"{ERROR} over the least possible", over, offset=offset)
     for seed, (error, floor) in enumerate(zip(errors, floors, strict=True)):
         at = {"equation": equation, "offset": offset, "seed": seed}
