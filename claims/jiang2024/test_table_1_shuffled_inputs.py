@@ -205,8 +205,6 @@ def how_many(claim, images):
     return min(image_settings.SCALES[claim.scale].judged, len(images.test_labels))
 
 
-# --- English-German ------------------------------------------------------------------------------
-
 ROLES = {
     ORIGINAL: "trained",
     PERMUTED: "trained",
