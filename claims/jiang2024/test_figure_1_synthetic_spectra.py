@@ -94,9 +94,9 @@ def by_sequence(errors):
 def is_below(claim, name, better, worse, **at):
     """Five standard errors of the mean difference, sequence by sequence."""
     gain = worse - better
-    deviation = gain.std().item() / len(gain) ** 0.5
+    over = (gain.mean() / gain.std() * len(gain) ** 0.5).item()
     claim.record(name, gain.mean().item(), **{k: v for k, v in at.items() if k != "equation"})
-    found = claim.measured(f"{name}, in its standard errors", gain.mean().item() / deviation, **at)
+    found = claim.measured(f"{name}, in its standard errors", over, **at)
     found.at_least(stderr(5, f"five standard errors of a mean over {len(gain)} sequences"))
 
 

@@ -225,7 +225,7 @@ def test_the_rnn_passes_on_given_inputs_what_it_cannot_on_permuted_ones(claim):
 
 
 def stays_above_the_floor(claim, error, floor, **at):
-    claim.record("RNN over the least possible", error / floor)
+    claim.record("RNN less the least possible", error - floor)
     claim.measured(f"{ERROR}, RNN", error, **at).at_least(
         theorem(floor, "no convolution errs less (ordering.py)")
     )
