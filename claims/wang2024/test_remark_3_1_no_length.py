@@ -83,6 +83,10 @@ def test_outputs_of_every_length_by_hand(rpe, claim):
     stated = {"lin": [14, "72/7", "142/11"], "log": ["86/7"]}[rpe]
     claim.measured("outputs", y, equation="Remark 3.1", n=3).equals(q(stated).tolist())
     claim.measured("parameters", network.parameters_count(), equation="Remark 3.1").equals(40)
+    with pytest.raises(TypeError, match="exact weights"):
+        network(np.ones((3, 1)))
+    with pytest.raises(ValueError, match="needs n >="):  # more queries than tokens with a key
+        layers[0].attention(q([[1, 1]] * 3), queries=4)
 
 
 @pytest.mark.parametrize("rpe", ["lin", "log"])

@@ -23,20 +23,26 @@ Not checked: universal approximation with positional encoding, which is a theore
 
 import itertools
 
+import flint
 import numpy as np
 import pytest
 
 from repro.bounds import exactly, theorem
-from repro.numerics import exact
 
 D, N = 2, 4
+
+
+def rationals(values):
+    """An array of exact numbers."""
+    array = np.array(values, dtype=object)
+    return np.frompyfunc(flint.fmpq, 1, 1)(array)
 
 
 def two_layers(rng):
     """Integer weights: of each layer W_Q, W_K, W_V, and a, b, c of a network of three neurons."""
     shapes = {"Q": (1, D), "K": (1, D), "V": (D, D), "a": (D, 3), "b": (3, D), "c": (3,)}
     small = [{name: rng.integers(-1, 2, shape) for name, shape in shapes.items()} for _ in "12"]
-    return [{name: exact.rationals(w.tolist()) for name, w in one.items()} for one in small]
+    return [{name: rationals(w.tolist()) for name, w in one.items()} for one in small]
 
 
 def without_encoding(layers, x, normalised=True, encoding=None):
@@ -45,10 +51,10 @@ def without_encoding(layers, x, normalised=True, encoding=None):
     In the second layer the logits are rounded, as is any function of the two tokens. For the
     controls: `encoding` (n, n) is e^R.
     """
-    two = exact.rational(2)
+    two = flint.fmpq(2)
     for one in layers:
         logits = (x @ one["Q"].T) @ (x @ one["K"].T).T
-        shares = exact.rationals([[two ** int(z.p // z.q) for z in row] for row in logits])
+        shares = rationals([[two ** int(z.p // z.q) for z in row] for row in logits])
         if encoding is not None:
             shares = shares * encoding
         if normalised:
@@ -63,7 +69,7 @@ def without_encoding(layers, x, normalised=True, encoding=None):
 def test_permuted_tokens_give_permuted_outputs(normalised, claim):
     rng, differ = claim.rng("networks"), 0
     for _ in range(claim.at_scale(smoke=3, laptop=10, paper=100)):
-        layers, x = two_layers(rng), exact.rationals(rng.integers(-1, 2, (N, D)).tolist())
+        layers, x = two_layers(rng), rationals(rng.integers(-1, 2, (N, D)).tolist())
         y = without_encoding(layers, x, normalised)
         for order in itertools.permutations(range(N)):
             moved = without_encoding(layers, x[list(order)], normalised)
@@ -78,7 +84,7 @@ def test_the_token_before_is_missed_by_at_least_1(claim):
     for _ in range(20):
         layers = two_layers(rng)
         for past in ([1, -1], [-1, 1]):
-            x = exact.rationals([[v, 0] for v in [*past, 0]])
+            x = rationals([[v, 0] for v in [*past, 0]])
             errors.append(abs(without_encoding(layers, x)[-1, 0] - past[-1]))
     worst = min(map(max, zip(errors[::2], errors[1::2], strict=True)))
     why = "equal outputs, targets −1 and 1"
@@ -90,11 +96,11 @@ def test_the_token_before_is_missed_by_at_least_1(claim):
 def masked(u, layers, x):
     """Layers that add nothing but attention without dot product, e^R = u^s for s >= 0 and 0 for
     the future, on scalar tokens; the last output."""
-    zero, u = exact.rationals([[0]]), exact.rational(u)
+    zero, u = rationals([[0]]), flint.fmpq(u)
     idle = {"Q": zero, "K": zero, "a": zero, "b": zero, "c": zero[0], "V": zero + 1}
     n = len(x)
-    mask = exact.rationals([[u ** (t - s) if s <= t else 0 for s in range(n)] for t in range(n)])
-    return without_encoding([idle] * layers, exact.rationals(x)[:, None], encoding=mask)[-1, 0]
+    mask = rationals([[u ** (t - s) if s <= t else 0 for s in range(n)] for t in range(n)])
+    return without_encoding([idle] * layers, rationals(x)[:, None], encoding=mask)[-1, 0]
 
 
 def test_control_with_the_mask_alone_two_layers_see_the_order(claim):
@@ -109,7 +115,7 @@ def test_control_with_the_mask_alone_two_layers_see_the_order(claim):
 
 def test_control_with_lin_rpe_one_layer_sees_the_order(claim):
     """p = log 2: the shares of the distances 0, 1, 2 are 4/7, 2/7, 1/7."""
-    half = 1 / exact.rational(2)
+    half = flint.fmpq(1, 2)
     one, other = (7 * masked(half, 1, x) for x in ([1, 0, 0], [0, 1, 0]))
     apart = claim.measured("difference of the outputs, times 7", other - one, equation="(4)")
     apart.at_least(exactly(1, "2 − 1"))
