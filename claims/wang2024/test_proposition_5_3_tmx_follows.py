@@ -108,6 +108,8 @@ def off_target(name, found):
 def test_the_heads_by_hand(name, claim):
     """T + 1 lin heads, bases 128^h: the error, q + q^2 + ..., is below 0.01 from q = 1/128 on.
     log: 1 + |F_T| powers, F_3 = 1/3, 1/2, 2/3 and F_2 = 1/2."""
+    reads = target(name).reach, target(name).reads(1), target(name).reads(2)
+    claim.measured("reach, tokens that g_i reads", reads, equation="(10)").equals((3, 1, 1))
     lin, log = (exact_heads(name, rpe) for rpe in ("lin", "log"))
     bases = claim.measured("e^β", [[b.of for b in one.exponents] for one in lin], equation="E.2")
     bases.equals([[128**h for h in range(1, one.T + 2)] for one in lin])
