@@ -171,6 +171,8 @@ def test_the_logits_of_the_construction_cost_what_is_derived(alpha, rank, claim)
     task, x = fresh(alpha, rank)
     ((m, (S, T)),) = ((k[2], tails) for k, tails in TAILS.items() if k[:2] == (alpha, rank))
     delta = spectra.construction(task, m, x).target().logits(x) - task.coupling.rho(x, x)
+    raised = float(spectra.kept(spectra.Spectrum("2", 2), 1)[0])  # 1 + (1/4) / (1 + 31/2)
+    claim.measured("s_1", raised, equation="(47)").within(67 / 66, rounding_error(2**-52, "u"))
     costs = delta.square().sum(-1).mean(-1)
     deviation = costs.std().item() / len(costs) ** 0.5
     claim.measured("sum of (ρ − ρ̂)² over s", costs.mean().item(), equation="(47)", m_h=m).within(

@@ -119,6 +119,8 @@ def test_the_printed_measure_of_a_sum_by_hand(claim):
     claim.measured("C_RNN", memory.C_RNN(rho), equation="(76)-(78)").within(
         2 * largest, rounding_error(1e-12, "radii of balls of 53 bits around numbers below 128")
     )
+    slow = memory.Kernel(terms=(memory.Exponential(1, Fraction(1, 2)),))  # e^(-s/2): 1 + 2
+    claim.measured("C_1 of a slow kernel", memory.C_1(slow), equation="(76)").equals(3)
     rho, x = exact.rationals([[1], [2]]), exact.rationals([[1], [10], [100]])
     outputs = list(recurrent.convolution(rho, x))  # 1, 10 + 2, 100 + 20
     claim.measured("outputs of a short kernel", outputs, equation="(75)").equals([1, 12, 120])
