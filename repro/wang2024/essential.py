@@ -31,12 +31,12 @@ Proof, for both types of RPE.
                      <= 4/m E [ sum_s |sum_j e_j a_j sum_k phi_k(s) b_jk|_2 + |sum_j e_j a_j c_j| ]
                      <= 4/sqrt(m) (S + 1) F,    S = sum_s max_k |phi_k(s)|,
    as E |sum_j e_j v_j|_2 <= sqrt(m) max_j |v_j|_2 and |sum_k phi_k(s) b_jk|_2 <= max_k |phi_k(s)|
-   |b_j|_1. Neither M nor d enters (`readout_bound`). For the kernels of the network S exceeds that
-   of rho by at most M C(n) H^-n, so by 1 at most if M C(n) <= H^n; else M^{n+1} C(n) / H^n >= M,
-   and with zeros for all blocks |f|_Lip |X * rho|_2 <= |f|_Lip sqrt(M) S is within the printed
-   E_Attn up to the factor S. If |rho_k(s)| <= C e^{-beta s} and beta >= 1/99, then S < 100 C, by a
-   geometric sum; if |rho_k(s)| <= C max(1, s)^-beta and beta >= 2/0.99, then S <= C (1 + zeta(2)) <
-   3 C. So with an absolute constant C, which O hides (Section 3), Theorem 6.1 holds as printed.
+   |b_j|_1. Neither M nor d enters (`readout_bound`); f is taken on all of R^{Md}. The kernels of
+   the network equal those of rho at s <= H, and their sums beyond H tend to 0 with q, so S exceeds
+   that of rho by as little as one likes, for all H, M and n. If |rho_k(s)| <= C e^{-beta s} and
+   beta >= 1/99, then S < 100 C, by a geometric sum; if |rho_k(s)| <= C max(1, s)^-beta and
+   beta >= 2/0.99, then S <= C (1 + zeta(2)) < 3 C. So with an absolute constant C, which O hides
+   (Section 3), Theorem 6.1 holds as printed.
 
 Departures from D.1:
 - D = M d and no residual are printed. Then x_t is lost under log-RPE (s = 0 has no weight), and the

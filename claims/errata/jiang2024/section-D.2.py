@@ -1,4 +1,4 @@
-"""D.2, two entries, false: pieces in another order have other constants.
+"""D.2, two entries, one false and one a gap: pieces in another order have other constants.
 
 Pieces that are constant on the rooms [0, 1], [2, 3], [4, 5].
 """
