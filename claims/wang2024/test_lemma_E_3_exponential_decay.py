@@ -9,7 +9,7 @@ and m^n e^{-beta m} is at most (n / (e beta))^n. So the condition n <= 99 beta i
 The printed proof has a gap: Phi = rho fails at t = 0, where no bump is. If the bumps begin at
 T = 0, its construction converges as well; it needs n < (beta - gamma)/alpha = 198 beta.
 
-Readings: O hides an absolute constant C (Section 3; it is the C > 0 of the proof). Then C(n) depends
+Reading: O hides an absolute constant C (Section 3; it is the C > 0 of the proof). Then C(n) depends
 on n alone, as e^-beta t <= e^-nt/99; it is proportional to C.
 
 Checked: our bound in balls, for four kernels and C = 1000, and for beta = 1/200, for which the

@@ -8,7 +8,7 @@ Proof: for m >= 2, by interpolation at 1, ..., m with the exponents s m, 2 s m, 
 error is at most C K(beta) m^-(beta-1) (repro/wang2024/kernels.py, Enough heads); for m = 1 take
 phi = 0. The exponent beta - 1 cannot be improved (finding-alternating-kernel).
 
-Readings: O hides an absolute constant C (Section 3; it is the C > 0 of the proof). Then C(n) depends
+Reading: O hides an absolute constant C (Section 3; it is the C > 0 of the proof). Then C(n) depends
 on n alone, as t^-beta <= t^-(n+1); it is proportional to C.
 
 Checked: our bound in balls for six kernels, C = 1000, and beta = 1.5, for which the lemma
