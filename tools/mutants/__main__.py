@@ -3,6 +3,7 @@
     python -m tools.mutants repro/wang2024/moving.py
     python -m tools.mutants repro/numerics/plateau.py --only sign
     python -m tools.mutants --budget 28800            everything, for eight hours; again: goes on
+    python -m tools.mutants --by-hand                 thirty mistakes made by people
     python -m tools.mutants --alone 25                what does each claim see by itself?
 
 Without FILES everything that claims compute with. Each mutant meets the claims and tests that reach
@@ -17,7 +18,7 @@ import os
 import time
 from pathlib import Path
 
-from tools.mutants import alone, equivalents, operators, report, results, run
+from tools.mutants import alone, by_hand, equivalents, operators, report, results, run
 from tools.mutants.results import Result
 
 
@@ -38,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(report.write(root, job.folder, run.modules(root), results.read(job.results)))
         return 0
     try:
+        if options.by_hand:
+            return by_hand.go(job, files)
         if options.alone:
             claims, places = (
                 [root / file for file in files] or alone.claims(root),
@@ -78,6 +81,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--alone", type=_count, default=0, metavar="N",
         help="try N mutants of what each claim executes on that claim and no test",
+    )  # fmt: skip
+    parser.add_argument(
+        "--by-hand", action="store_true",
+        help="plant the mistakes of by_hand.toml, each on the claim that it concerns",
     )  # fmt: skip
     parser.add_argument(
         "--listed", action="store_true",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants import alone, equivalents, operators, results
+from tools.mutants import alone, by_hand, equivalents, operators, results
 
 ROOT = Path(__file__).parents[2]
 
@@ -162,6 +162,13 @@ def test_an_entry_without_a_reason_is_refused(tmp_path):
     (tmp_path / "list").write_text("code.py\n    f: 1 -> 2\n")
     with pytest.raises(ValueError, match="no reason is given"):
         equivalents.read(tmp_path / "list")
+
+
+def test_the_mistakes_by_hand_can_be_planted():
+    for one in by_hand.read():
+        compile(one.planted(ROOT), one.file, "exec")
+        assert (ROOT / one.claim).is_file()
+        assert one.claim.split("/")[1] in one.file or "numerics" in one.file
 
 
 def test_what_claims_do_not_see_by_themselves_is_still_there():
