@@ -167,10 +167,7 @@ OF_ERRATA = {
     "no program": ({"program": GONE}, "'program' or 'needs' must say"),
     "a program that is not there": ({"program": "other.py"}, "'program': there is no"),
     "nothing survives to be told": ({"survives": GONE}, "'survives' is missing"),
-    "more than two lines": (
-        {"why": "0 = 1. " * 50},
-        "'why' has 350 characters, two lines have 300",
-    ),
+    "more than two lines": ({"why": "0 = 1. " * 50}, "'why' has 350 characters"),
     "a source that nobody reads": ({"source": "x"}, "unknown field 'source'"),
     "false, and said to hold": ({"status": "holds"}, "'holds' goes with no erratum of grade"),
     "a gap, and said to be false": ({"grade": "proof gap"}, "'corrected' goes with an erratum of"),

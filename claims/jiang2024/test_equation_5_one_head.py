@@ -177,10 +177,14 @@ def test_the_round_off_is_the_bound_of_the_text_entry_by_entry(claim):
         (h @ W.T, e_h @ abs(W).T + (n + more) * UNIT * abs(h) @ abs(W).T)
         for W, more in ((W_Q, 2), (W_K, 0), (W_V, 0))
     )
-    found = networks.Networks(
-        networks.FeedForward(*map(torch.tensor, (A, a, B, b))), *map(torch.tensor, (W_Q, W_K, W_V)),
-        networks.FeedForward(*map(torch.tensor, (C, c, D, e))),
-    ).roundoff(torch.tensor(x)).tolist()  # fmt: skip
+    first, last = (
+        networks.FeedForward(*map(torch.tensor, w)) for w in ((A, a, B, b), (C, c, D, e))
+    )
+    head_weights = [torch.tensor(w) for w in (W_Q, W_K, W_V)]
+    model_of_arrays = networks.Networks(
+        first, head_weights[0], head_weights[1], head_weights[2], last
+    )
+    found = model_of_arrays.roundoff(torch.tensor(x)).tolist()
     for t in range(tau):
         logits = K @ Q[t]
         off = [

@@ -80,7 +80,7 @@ def unexplained(values):
     return 1 - scores.index_share(values)
 
 
-def above(claim, name, measure, *values, parts=8, **at):
+def above(claim, name, measure, *values, parts: int = 8, **at):
     """measure(values) beyond five standard errors: a jackknife leaves out runs of inputs."""
     import torch
 
@@ -158,10 +158,10 @@ def test_the_singular_values_are_concentrated(kind, claim):
         by_layer(claim, "spread, median over k", spreads(values), network=network)
     by_layer(claim, "share that the index leaves", unexplained(heads.values))
     claim.record("inputs for a standard error of 5 % of each value", (widest / 0.05) ** 2)
-    name, at = "one less the spread, median over k, worst head", {"equation": "Figure 2"}
-    above(claim, name, lambda v: 1 - spreads(v).max(), heads.values, **at)
+    name = "one less the spread, median over k, worst head"
+    above(claim, name, lambda v: 1 - spreads(v).max(), heads.values, equation="Figure 2")
     name = f"half less the {SHARE}, worst head"
-    above(claim, name, lambda v: 0.5 - unexplained(v).max(), heads.values, **at)
+    above(claim, name, lambda v: 0.5 - unexplained(v).max(), heads.values, equation="Figure 2")
     seen = "concentrated" if unexplained(heads.values).max() <= 0.2 else "spread out"
     of = {"printed_size": PRINTED_SIZE, "run_size": TITLES[kind]}
     claim.cell("singular values over inputs", kind, paper="concentrated", ours=seen, **of)

@@ -105,7 +105,7 @@ def follower(rpe):
         phi = exponentials.Interpolant(3, 4, "1/256")
         return phi.exponents, phi.moved()
     phi = powers.adaptive(3, step=20)
-    return exact.rationals(phi.exponents), phi.coefficients
+    return tuple(exact.rationals(phi.exponents)), phi.coefficients
 
 
 @types

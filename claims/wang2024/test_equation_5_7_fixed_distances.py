@@ -96,6 +96,7 @@ def test_the_readouts_at_sums_by_hand(claim):
         (targets.majority(3), [-1, -1, -1, -1, -1, -1, 0, 1, 1, 1, 1, 1, 1]),
     ):
         k = readout.size
+        assert readout.network is not None
         x = np.zeros((4 * k + 1, k), dtype=int)
         x[:, 0] = s = np.arange(-2 * k, 2 * k + 1)
         found = list(barron.value(readout.network, exact.rationals(x)))

@@ -115,7 +115,7 @@ def test_bound_for_as_many_powers_as_T_by_hand(claim):
         with flint.ctx.workprec(256):
             x = (-flint.arb(c)).exp()
             R = 1 / sum((-1) ** k * x ** (k * (3 * k - 1) // 2) for k in range(-9, 10))
-            by_hand = R * exact.rational(rest)
+            by_hand = R * flint.arb(exact.rational(rest))
             bound = powers.error_bound(j, c)
         number = claim.measured("bound for every T", bound, equation="(2), powers.py", j=j, c=c)
         number.within(by_hand, rounding_error(by_hand / 10**15, "53 bits"))

@@ -11,7 +11,7 @@ Checked: the bound in rationals, for random finite kernels; in balls for seven k
 the error is off the tail by the second sum at most, to either side, so that H^-(beta-1) comes with
 its constant; e^{beta H} times the error of exponential kernels is below a number worked out by
 hand. The optimum for the same exponents is recorded. With geometric exponents positive heads of
-weight 1 in all follow t^-2.5 faster than interpolation does.
+weight 1 in all follow t^(-5/2) faster than interpolation does.
 Controls: weights bounded, exponents bounded from below: H^-(beta-1) ends at a certified floor. For
 an alternating kernel bounded weights are enough for that.
 

@@ -115,7 +115,7 @@ def test_one_layer_for_every_depth_of_nesting(claim):
         neurons = one_layer.readout(constant, bends)
         for u, y in values.items():
             wrong += barron.value(neurons, exact.rationals([u, 0])) != y
-        stages = adaptive.nested(types.SimpleNamespace(K=K, M=M))
+        stages = adaptive.nested(types.SimpleNamespace(K=K, M=M))  # type: ignore[arg-type]
         depths += len(stages) + 1 != K + 1 + (M >= K + 1)
         steepest = max(steepest, *map(abs, itertools.accumulate(bends.values())))
     claim.record("pairs (K, M)", len(pairs))

@@ -22,41 +22,34 @@ Not checked: universal approximation with positional encoding, which is a theore
 """
 
 import itertools
+from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 
 from repro.bounds import exactly, theorem
+from repro.numerics import exact, logarithms
+from repro.wang2024 import model
 
 D, N = 2, 4
-
-
-def rationals(values):
-    """An array of exact numbers."""
-    array = np.array(values, dtype=object)
-    return np.frompyfunc(flint.fmpq, 1, 1)(array)
 
 
 def two_layers(rng):
     """Integer weights: of each layer W_Q, W_K, W_V, and a, b, c of a network of three neurons."""
     shapes = {"Q": (1, D), "K": (1, D), "V": (D, D), "a": (D, 3), "b": (3, D), "c": (3,)}
     small = [{name: rng.integers(-1, 2, shape) for name, shape in shapes.items()} for _ in "12"]
-    return [{name: rationals(w.tolist()) for name, w in one.items()} for one in small]
+    return [{name: exact.rationals(w.tolist()) for name, w in one.items()} for one in small]
 
 
-def without_encoding(layers, x, normalised=True, encoding=None):
+def without_encoding(layers, x, normalised=True):
     """The network on tokens x (n, D), all of which attend to all; e^z is 2^z for whole logits z.
 
-    In the second layer the logits are rounded, as is any function of the two tokens. For the
-    controls: `encoding` (n, n) is e^R.
+    In the second layer the logits are rounded, as is any function of the two tokens.
     """
-    two = flint.fmpq(2)
     for one in layers:
         logits = (x @ one["Q"].T) @ (x @ one["K"].T).T
-        shares = rationals([[two ** int(z.p // z.q) for z in row] for row in logits])
-        if encoding is not None:
-            shares = shares * encoding
+        whole = [[int(z.p // z.q) for z in row] for row in logits]
+        shares = exact.rationals([[Fraction(2) ** z for z in row] for row in whole])
         if normalised:
             shares = shares / shares.sum(1, keepdims=True)
         x = x + shares @ (x @ one["V"].T)
@@ -69,7 +62,7 @@ def without_encoding(layers, x, normalised=True, encoding=None):
 def test_permuted_tokens_give_permuted_outputs(normalised, claim):
     rng, differ = claim.rng("networks"), 0
     for _ in range(claim.at_scale(smoke=3, laptop=10, paper=100)):
-        layers, x = two_layers(rng), rationals(rng.integers(-1, 2, (N, D)).tolist())
+        layers, x = two_layers(rng), exact.rationals(rng.integers(-1, 2, (N, D)).tolist())
         y = without_encoding(layers, x, normalised)
         for order in itertools.permutations(range(N)):
             moved = without_encoding(layers, x[list(order)], normalised)
@@ -84,7 +77,7 @@ def test_the_token_before_is_missed_by_at_least_1(claim):
     for _ in range(20):
         layers = two_layers(rng)
         for past in ([1, -1], [-1, 1]):
-            x = rationals([[v, 0] for v in [*past, 0]])
+            x = exact.rationals([[v, 0] for v in [*past, 0]])
             errors.append(abs(without_encoding(layers, x)[-1, 0] - past[-1]))
     worst = min(map(max, zip(errors[::2], errors[1::2], strict=True)))
     why = "equal outputs, targets −1 and 1"
@@ -93,29 +86,27 @@ def test_the_token_before_is_missed_by_at_least_1(claim):
     )
 
 
-def masked(u, layers, x):
-    """Layers that add nothing but attention without dot product, e^R = u^s for s >= 0 and 0 for
-    the future, on scalar tokens; the last output."""
-    zero, u = rationals([[0]]), flint.fmpq(u)
-    idle = {"Q": zero, "K": zero, "a": zero, "b": zero, "c": zero[0], "V": zero + 1}
-    n = len(x)
-    mask = rationals([[u ** (t - s) if s <= t else 0 for s in range(n)] for t in range(n)])
-    return without_encoding([idle] * layers, rationals(x)[:, None], encoding=mask)[-1, 0]
+def masked(slope, layers, x):
+    """Causal layers of one head on scalar tokens, uniform for slope 0; the last output."""
+    one = exact.rationals([[1]])
+    x = exact.rationals(x)[:, None]
+    for _ in range(layers):
+        x = model.Attention((model.Head(one, slope),), one, "lin")(x)
+    return x[-1, 0]
 
 
 def test_control_with_the_mask_alone_two_layers_see_the_order(claim):
-    """Uniform attention to the past, and the residual. On 1, 0, 0 one layer gives 2, 1/2, 1/3, and
-    a second adds (2 + 1/2 + 1/3) / 3 = 17/18 to 1/3; on 0, 1, 0 it is 0, 3/2, 1/3, and 11/18."""
+    """Uniform attention to the past: one layer has the mean, two have 11/18 and 5/18."""
     pasts = [1, 0, 0], [0, 1, 0]
-    one, other = (masked(1, 1, x) for x in pasts)
+    one, other = (masked(exact.rational(0), 1, x) for x in pasts)
     claim.measured("one layer", one, equation="R = 0, masked").equals(other)
-    two = [18 * masked(1, 2, x) for x in pasts]
-    claim.measured("two layers, times 18", two, equation="R = 0, masked").equals([23, 17])
+    two = [masked(exact.rational(0), 2, x) for x in pasts]
+    stated = [exact.rational("11/18"), exact.rational("5/18")]
+    claim.measured("two layers", two, equation="R = 0, masked").equals(stated)
 
 
 def test_control_with_lin_rpe_one_layer_sees_the_order(claim):
     """p = log 2: the shares of the distances 0, 1, 2 are 4/7, 2/7, 1/7."""
-    half = flint.fmpq(1, 2)
-    one, other = (7 * masked(half, 1, x) for x in ([1, 0, 0], [0, 1, 0]))
-    apart = claim.measured("difference of the outputs, times 7", other - one, equation="(4)")
-    apart.at_least(exactly(1, "2 − 1"))
+    one, other = (masked(logarithms.Log(2), 1, x) for x in ([1, 0, 0], [0, 1, 0]))
+    apart = claim.measured("difference of the outputs", other - one, equation="(4)")
+    apart.at_least(exactly(exact.rational("1/7"), "2/7 − 1/7"))

@@ -52,7 +52,7 @@ class Moving:
     def H(self) -> int:
         return len(self.alphas)
 
-    def kernel(self, B: int, length: int) -> np.ndarray:
+    def kernel(self, B: float, length: int) -> np.ndarray:
         """psi(s; B) in float64, s = 0, ..., length - 1; 0 at s = 0 for log."""
         beta = np.array([float(ball(b)) for b in self.exponents])
         alpha = np.array([float(ball(a)) for a in self.alphas])
