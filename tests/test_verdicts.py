@@ -59,7 +59,7 @@ NO_GPU = record("not-run", "control", checks=0, message="needs --device cuda")
 TRAINED = record(evidence="train")
 REFUTES = record(refutes="one is two")
 DRAWS = replace(CLAIM, figures=[Figure(svg="a.svg", png="", caption="A", alt="A")])
-PRINTED = "False as printed: One is two. Corrected: two. Of this form 1 check passed"
+PRINTED = "False as printed: One is two. Corrected: 1 check passed"
 NONE_KNOWN = "False as printed: One is two. No corrected form is known"
 FALSE = erratum("false")
 

@@ -107,8 +107,7 @@ def _of_passed(
     if false and not statement.why_all:
         return Verdict("refuted", f"{printed}No corrected form is known for every case{also}")
     if false:
-        mended = false[0].corrected.rstrip(".")
-        return Verdict("corrected", f"{printed}Corrected: {mended}. Of this form {why}{also}")
+        return Verdict("corrected", f"{printed}Corrected: {why}{also}")
     if not statement.why_all:
         return Verdict("supported", f"{why}; its page says what stays open{also}")
     return Verdict("holds", f"{why}{also}")
