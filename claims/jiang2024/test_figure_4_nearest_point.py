@@ -41,7 +41,7 @@ from repro.jiang2024.pictures import trained as curves_of
 GAP = 0.1  # between the least and the next distance: a row that is easy to tell
 FIRST = 3  # seed: limits were set on 0, 1 and 2
 READOUT = chosen(0.05, "divides 'an identity function' from others; set on seeds 0 to 2")
-FIVE = stderr(5, f"five standard errors of a mean over {learner.JUDGED} inputs")
+FIVE = stderr(5, "five standard errors of a mean over the fresh inputs")
 
 
 def spec(claim, seed, d_v=32, steps=None):

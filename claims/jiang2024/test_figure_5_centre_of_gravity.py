@@ -39,7 +39,7 @@ from repro.jiang2024 import learner, recovery, tasks
 from repro.jiang2024.pictures import tasks as pictures
 
 FIRST = 0  # seed; 3 finds the segments too, 4 does not in these steps
-FIVE = stderr(5, f"five standard errors of a mean over {learner.JUDGED} inputs")
+FIVE = stderr(5, "five standard errors of a mean over the fresh inputs")
 MUON_FOR_F = ("first",)  # all but first layers: with Adam for F^ prediction tokens stay at the mean
 
 

@@ -27,7 +27,7 @@ from repro.jiang2024.pictures import tasks as pictures
 
 FIRST = 3  # seed: limits were set on 0, 1 and 2
 NEAREST = theorem(1 / 6, "below 1/6 rounding to thirds gives the weights")
-FIVE = stderr(5, f"five standard errors of a mean over {learner.JUDGED} inputs")
+FIVE = stderr(5, "five standard errors of a mean over the fresh inputs")
 RESTS_ON = {1: [1, 3, 6], 2: [0, 2], 3: [4, 5, 7]}  # text below (66)
 
 
